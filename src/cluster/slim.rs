@@ -1,0 +1,204 @@
+//! From Kubernetes' JSON to the model: takes what Berth uses, passes over the rest.
+//!
+//! Only the fields named here are looked at, so an object is refused only if one of *those* is broken.
+
+mod objects;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use self::objects as json;
+pub use self::objects::{ListMeta, PodObject};
+use super::Interner;
+use crate::model::selector::Requirement;
+use crate::model::{
+    Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
+    Selector, Service, Taint, Workload,
+};
+
+/// What became of an object.
+#[derive(Debug)]
+pub enum Slimmed {
+    /// It is of interest.
+    Kept(Object),
+    /// It is well-formed and of no interest, such as a pod that has finished.
+    Uninteresting(ObjectKey),
+}
+
+/// An object that could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("undecodable {kind}{}: {source}", .key.as_ref().map(|key| format!(" {key}")).unwrap_or_default(), kind = .kind.label())]
+pub struct Undecodable {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its key, if at least that could be read; a stale copy must be evicted.
+    pub key: Option<ObjectKey>,
+    /// What is wrong with it.
+    pub source: serde_json::Error,
+}
+
+/// Reads one object.
+pub fn slim(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, Undecodable> {
+    read(kind, text, interner).map_err(|source| {
+        let named = serde_json::from_str::<json::Named>(text).ok();
+        let key = named.map(|object| key_of(&object.metadata, interner));
+        Undecodable { kind, key, source }
+    })
+}
+
+fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_json::Error> {
+    let object = match kind {
+        Kind::Node => Object::Node(Arc::new(node(&serde_json::from_str(text)?, interner))),
+        Kind::Pod => {
+            let object: PodObject = serde_json::from_str(text)?;
+            if object.has_finished() {
+                return Ok(Slimmed::Uninteresting(key_of(&object.metadata, interner)));
+            }
+            Object::Pod(Arc::new(pod(&object, interner)))
+        }
+        Kind::Namespace => {
+            let object: json::Named = serde_json::from_str(text)?;
+            let labels = interner.labels(object.metadata.labels.unwrap_or_default().0);
+            let key = ObjectKey { namespace: Name::from(""), name: interner.name(&object.metadata.name) };
+            Object::Namespace(Arc::new(Namespace { key, labels }))
+        }
+        Kind::Service => {
+            let object: json::ServiceObject = serde_json::from_str(text)?;
+            let key = key_of(&object.metadata, interner);
+            let selector = object.spec.and_then(|spec| spec.selector).unwrap_or_default();
+            Object::Service(Arc::new(Service { key, selector: interner.labels(selector.0) }))
+        }
+        Kind::ReplicationController => {
+            let object: json::ReplicationControllerObject = serde_json::from_str(text)?;
+            let key = key_of(&object.metadata, interner);
+            let labels = object.spec.and_then(|spec| spec.selector).unwrap_or_default();
+            let selector = equalities(labels, interner).collect();
+            Object::Workload(kind, Arc::new(Workload { key, selector }))
+        }
+        Kind::ReplicaSet | Kind::StatefulSet => {
+            let object: json::WorkloadObject = serde_json::from_str(text)?;
+            let key = key_of(&object.metadata, interner);
+            let selector = object.spec.and_then(|spec| spec.selector).unwrap_or_default();
+            let selector = self::selector(selector, interner)?;
+            Object::Workload(kind, Arc::new(Workload { key, selector }))
+        }
+        Kind::PodDisruptionBudget => {
+            let object: json::BudgetObject = serde_json::from_str(text)?;
+            let key = key_of(&object.metadata, interner);
+            let selector = object.spec.and_then(|spec| spec.selector);
+            let selector = selector.map(|s| self::selector(s, interner)).transpose()?;
+            let disruptions_allowed =
+                object.status.and_then(|status| status.disruptions_allowed).unwrap_or_default();
+            Object::DisruptionBudget(Arc::new(DisruptionBudget { key, selector, disruptions_allowed }))
+        }
+        Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
+            let object: json::GroupJson = serde_json::from_str(text)?;
+            let key = key_of(&object.metadata, interner);
+            let size = object.spec.and_then(|spec| match kind {
+                Kind::LeaderWorkerSet => spec.leader_worker_template.and_then(|t| t.size),
+                Kind::PodGroup => spec.min_member,
+                _ => None,
+            });
+            Object::Group(kind, Arc::new(GroupObject { key, size }))
+        }
+    };
+    Ok(Slimmed::Kept(object))
+}
+
+/// The model of a pod, also used for the pod that comes with a call.
+pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
+    let meta = &object.metadata;
+    let spec = object.spec.as_ref();
+    let status = object.status.as_ref();
+    let name = |text: &Option<String>| {
+        text.as_deref().filter(|text| !text.is_empty()).map(|text| interner.name(text))
+    };
+    Pod {
+        // Not interned: UIDs are all different.
+        uid: meta.uid.as_deref().unwrap_or_default().into(),
+        key: key_of(meta, interner),
+        labels: interner.labels(meta.labels.iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v))),
+        node: spec.and_then(|spec| name(&spec.node_name)),
+        nominated_node: status.and_then(|status| name(&status.nominated_node_name)),
+        terminating: meta.deletion_timestamp.is_some(),
+        priority: spec.and_then(|spec| spec.priority).unwrap_or_default(),
+        controller: controller(meta, interner),
+        has_spread_constraints: spec
+            .and_then(|spec| spec.topology_spread_constraints.as_ref())
+            .is_some_and(|constraints| !constraints.is_empty()),
+        failed_attempt: status.and_then(failed_attempt),
+    }
+}
+
+fn node(object: &json::NodeObject, interner: &Interner) -> Node {
+    let spec = object.spec.as_ref();
+    let labels = object.metadata.labels.iter().flat_map(|labels| &labels.0);
+    let taint = |taint: &json::TaintObject| Taint {
+        key: interner.name(&taint.key),
+        value: interner.name(taint.value.as_deref().unwrap_or_default()),
+        effect: interner.name(&taint.effect),
+    };
+    Node {
+        name: interner.name(&object.metadata.name),
+        labels: interner.labels(labels.map(|(k, v)| (k, v))),
+        taints: spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten().map(taint).collect(),
+        unschedulable: spec.and_then(|spec| spec.unschedulable).unwrap_or_default(),
+    }
+}
+
+fn key_of(meta: &json::Meta, interner: &Interner) -> ObjectKey {
+    ObjectKey {
+        namespace: interner.name(meta.namespace.as_deref().unwrap_or_default()),
+        // Pod names are all different, but Services and controllers share theirs with label values.
+        name: interner.name(&meta.name),
+    }
+}
+
+fn controller(meta: &json::Meta, interner: &Interner) -> Option<Controller> {
+    let owners = meta.owner_references.as_ref()?;
+    let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
+    Some(Controller {
+        api_version: interner.name(&owner.api_version),
+        kind: interner.name(&owner.kind),
+        name: interner.name(&owner.name),
+    })
+}
+
+fn failed_attempt(status: &json::PodStatus) -> Option<u64> {
+    let scheduled = status.conditions.as_ref()?.iter().find(|c| c.kind == "PodScheduled")?;
+    (scheduled.status == "False").then(|| {
+        let mut hasher = DefaultHasher::new();
+        (&scheduled.reason, &scheduled.message, &scheduled.last_transition_time).hash(&mut hasher);
+        hasher.finish()
+    })
+}
+
+fn equalities(labels: json::StringMap, interner: &Interner) -> impl Iterator<Item = Requirement> {
+    labels.0.into_iter().map(|(key, value)| {
+        Requirement::In(interner.name(&key), Box::new([interner.name(&value)]))
+    })
+}
+
+fn selector(
+    selector: json::SelectorObject,
+    interner: &Interner,
+) -> Result<Selector, serde_json::Error> {
+    let equalities = equalities(selector.match_labels.unwrap_or_default(), interner).map(Ok);
+    let expressions = selector.match_expressions.unwrap_or_default().into_iter().map(|expression| {
+        let key = interner.name(&expression.key);
+        let mut values: Vec<Name> =
+            expression.values.iter().flatten().map(|value| interner.name(value)).collect();
+        values.sort();
+        match expression.operator.as_str() {
+            "In" => Ok(Requirement::In(key, values.into())),
+            "NotIn" => Ok(Requirement::NotIn(key, values.into())),
+            "Exists" => Ok(Requirement::Exists(key)),
+            "DoesNotExist" => Ok(Requirement::DoesNotExist(key)),
+            _ => Err(serde::de::Error::custom("unknown label selector operator")),
+        }
+    });
+    equalities.chain(expressions).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! The parts of Kubernetes objects that Berth reads, as they stand in JSON.
+//!
+//! Go writes `null` for what is nil, so whatever may be absent may be `null` as well.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+
+/// String pairs in the order of the document.
+#[derive(Debug, Default)]
+pub struct StringMap(pub Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for StringMap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = StringMap;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map of strings")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StringMap, A::Error> {
+                let mut pairs = Vec::with_capacity(map.size_hint().unwrap_or(0).min(64));
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(StringMap(pairs))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// `ListMeta`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListMeta {
+    /// What to watch from.
+    pub resource_version: Option<String>,
+    /// Where the next page begins.
+    #[serde(rename = "continue")]
+    pub continue_token: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Meta {
+    #[serde(default)]
+    pub name: String,
+    pub namespace: Option<String>,
+    pub uid: Option<String>,
+    pub resource_version: Option<String>,
+    pub deletion_timestamp: Option<IgnoredAny>,
+    pub labels: Option<StringMap>,
+    pub owner_references: Option<Vec<Owner>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Owner {
+    pub api_version: String,
+    pub kind: String,
+    pub name: String,
+    pub controller: Option<bool>,
+}
+
+/// Any object, as far as its metadata goes.
+#[derive(Debug, Deserialize)]
+pub struct Named {
+    pub metadata: Meta,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct NodeObject {
+    pub metadata: Meta,
+    pub spec: Option<NodeSpec>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct NodeSpec {
+    pub taints: Option<Vec<TaintObject>>,
+    pub unschedulable: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct TaintObject {
+    pub key: String,
+    pub value: Option<String>,
+    pub effect: String,
+}
+
+/// A pod.
+#[derive(Debug, Deserialize)]
+pub struct PodObject {
+    pub(super) metadata: Meta,
+    pub(super) spec: Option<PodSpec>,
+    pub(super) status: Option<PodStatus>,
+}
+
+impl PodObject {
+    /// Whether it occupies its node no more.
+    pub fn has_finished(&self) -> bool {
+        let phase = self.status.as_ref().and_then(|status| status.phase.as_deref());
+        matches!(phase, Some("Succeeded" | "Failed"))
+    }
+
+    /// The pod's UID, possibly empty.
+    pub fn uid(&self) -> &str {
+        self.metadata.uid.as_deref().unwrap_or_default()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodSpec {
+    pub node_name: Option<String>,
+    pub priority: Option<i32>,
+    pub topology_spread_constraints: Option<Vec<IgnoredAny>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodStatus {
+    pub phase: Option<String>,
+    pub nominated_node_name: Option<String>,
+    pub conditions: Option<Vec<Condition>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub status: String,
+    pub reason: Option<String>,
+    pub message: Option<String>,
+    pub last_transition_time: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ServiceObject {
+    pub metadata: Meta,
+    pub spec: Option<PlainSelectorSpec>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ReplicationControllerObject {
+    pub metadata: Meta,
+    pub spec: Option<PlainSelectorSpec>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct PlainSelectorSpec {
+    pub selector: Option<StringMap>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct WorkloadObject {
+    pub metadata: Meta,
+    pub spec: Option<SelectorSpec>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct SelectorSpec {
+    pub selector: Option<SelectorObject>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SelectorObject {
+    pub match_labels: Option<StringMap>,
+    pub match_expressions: Option<Vec<SelectorExpression>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct SelectorExpression {
+    pub key: String,
+    pub operator: String,
+    pub values: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct BudgetObject {
+    pub metadata: Meta,
+    pub spec: Option<SelectorSpec>,
+    pub status: Option<BudgetStatus>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetStatus {
+    pub disruptions_allowed: Option<i32>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct GroupJson {
+    pub metadata: Meta,
+    pub spec: Option<GroupSpec>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupSpec {
+    pub leader_worker_template: Option<LeaderWorkerTemplate>,
+    pub min_member: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct LeaderWorkerTemplate {
+    pub size: Option<u32>,
+}

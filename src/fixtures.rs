@@ -1,0 +1,73 @@
+//! Builders for tests: `pod("p").label("app", "web").on("node-a")`, `node("n").rack("r1")`.
+
+use crate::model::{Labels, Name, Node, ObjectKey, Pod};
+
+/// A pod builder; the UID is the name unless told otherwise.
+#[derive(Clone)]
+pub struct PodBuilder(Pod, Vec<(Name, Name)>);
+
+/// A pod in namespace `default`.
+pub fn pod(name: &str) -> PodBuilder {
+    PodBuilder(Pod::identity_only(name.into(), ObjectKey::new("default", name)), Vec::new())
+}
+
+impl PodBuilder {
+    /// Sets the UID.
+    pub fn uid(mut self, uid: &str) -> Self {
+        self.0.uid = uid.into();
+        self
+    }
+
+    /// Adds a label.
+    pub fn label(mut self, key: &str, value: &str) -> Self {
+        self.1.push((key.into(), value.into()));
+        self
+    }
+
+    /// Binds it to a node.
+    pub fn on(mut self, node: &str) -> Self {
+        self.0.node = Some(node.into());
+        self
+    }
+
+    /// Marks a failed scheduling attempt.
+    pub fn failed_attempt(mut self, mark: u64) -> Self {
+        self.0.failed_attempt = Some(mark);
+        self
+    }
+
+    /// The pod.
+    pub fn build(mut self) -> Pod {
+        self.0.labels = self.1.into_iter().collect();
+        self.0
+    }
+}
+
+/// A node builder.
+#[derive(Clone)]
+pub struct NodeBuilder(Node, Vec<(Name, Name)>);
+
+/// A node without labels.
+pub fn node(name: &str) -> NodeBuilder {
+    let node = Node {
+        name: name.into(),
+        labels: Labels::default(),
+        taints: Box::default(),
+        unschedulable: false,
+    };
+    NodeBuilder(node, Vec::new())
+}
+
+impl NodeBuilder {
+    /// Adds a label.
+    pub fn label(mut self, key: &str, value: &str) -> Self {
+        self.1.push((key.into(), value.into()));
+        self
+    }
+
+    /// The node.
+    pub fn build(mut self) -> Node {
+        self.0.labels = self.1.into_iter().collect();
+        self.0
+    }
+}

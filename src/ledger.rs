@@ -1,0 +1,226 @@
+//! Placements that have been decided and that the watch does not show yet.
+//!
+//! ```text
+//!                      filter again
+//!                     +-----------+
+//!                     v           |
+//!   filter answers  +---------------+  bind called        +-------------------+
+//!  ---------------> |    offered    | ------------------> |   assumed(node)   |
+//!                   |  place open   |  or one node only   | place as good as  |
+//!                   +---------------+                     | taken             |
+//!                     |     |    ^                        +-------------------+
+//!                     |     |    |  filter again             |     |
+//!                     |     |    +---------------------------|-----+
+//!         dropped <---+-----|--------------------------------+     |
+//!    (deleted, failed,      |                                      |
+//!     refused, expired)     +-------------> confirmed <------------+
+//!                             the watch shows the pod on a node
+//! ```
+//!
+//! What it relies on:
+//! - A pod is in here only while the watch shows it on no node; the watch always has the last word,
+//!   in whichever order its event and the answer to the bind arrive.
+//! - Entries are known by UID: a pod recreated under its old name is another pod.
+//! - Entries expire by the ledger's own clock ([`Ledger::advance`]), which stands still while the pod
+//!   watch is cut: a confirmation that cannot arrive must not make us forget a placement.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use imbl::HashMap;
+
+use crate::model::{Name, ObjectKey, Pod, Uid};
+
+/// How far a decision has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Filter named several nodes; kube-scheduler is choosing.
+    Offered,
+    /// The place is known.
+    Assumed {
+        /// The place.
+        node: Name,
+        /// Whether a bind call named it. Otherwise it was the only node offered, and the attempt
+        /// may still fail before it comes to binding.
+        binding: bool,
+    },
+}
+
+impl Phase {
+    /// The label in metrics.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Phase::Offered => "offered",
+            Phase::Assumed { .. } => "assumed",
+        }
+    }
+}
+
+/// One pod under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The pod as it was when the attempt began. The watch's own copy is the better one, if there is one.
+    pub pod: Arc<Pod>,
+    /// How far it has come.
+    pub phase: Phase,
+    /// The failed-attempt mark it carried when this attempt began.
+    prior_failure: Option<u64>,
+    /// When it expires, on the ledger's clock.
+    deadline: Duration,
+}
+
+/// Why an entry left without being confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropCause {
+    /// The pod is gone.
+    Deleted,
+    /// Filter was called again: kube-scheduler gave up on the last attempt.
+    Refiltered,
+    /// The pod's condition says that the attempt failed.
+    AttemptFailed,
+    /// The API server refused the binding.
+    BindRefused,
+    /// Nothing was heard of it for the whole time to live.
+    Expired,
+}
+
+impl DropCause {
+    /// Every cause, for metrics that exist from the start.
+    pub const ALL: [DropCause; 5] = [
+        DropCause::Deleted,
+        DropCause::Refiltered,
+        DropCause::AttemptFailed,
+        DropCause::BindRefused,
+        DropCause::Expired,
+    ];
+
+    /// The label in metrics.
+    pub const fn label(self) -> &'static str {
+        match self {
+            DropCause::Deleted => "deleted",
+            DropCause::Refiltered => "refiltered",
+            DropCause::AttemptFailed => "attempt_failed",
+            DropCause::BindRefused => "bind_refused",
+            DropCause::Expired => "expired",
+        }
+    }
+}
+
+/// The ledger. Cheap to clone: clones share their entries.
+///
+/// Transitions say what they dropped; they never look at a wall clock.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    entries: HashMap<Uid, Entry>,
+    clock: Duration,
+}
+
+impl Ledger {
+    /// The entry of a pod.
+    pub fn get(&self, uid: &str) -> Option<&Entry> {
+        self.entries.get(uid)
+    }
+
+    /// All entries, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// How many pods are under way.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether no pod is under way.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Filter answered for `pod`. `only` is the node when exactly one was offered.
+    pub fn offer(&mut self, pod: Arc<Pod>, only: Option<Name>, ttl: Duration) -> Option<DropCause> {
+        let phase = match only {
+            Some(node) => Phase::Assumed { node, binding: false },
+            None => Phase::Offered,
+        };
+        let entry = Entry {
+            phase,
+            prior_failure: pod.failed_attempt,
+            deadline: self.clock + ttl,
+            pod: pod.clone(),
+        };
+        self.entries.insert(pod.uid.clone(), entry).map(|_| DropCause::Refiltered)
+    }
+
+    /// Filter found no node for the pod, so whatever was decided before is void.
+    pub fn withdraw(&mut self, uid: &str) -> Option<DropCause> {
+        self.entries.remove(uid).map(|_| DropCause::Refiltered)
+    }
+
+    /// Bind was called. `pod` is what to remember if filter was never asked about it.
+    pub fn assume(&mut self, pod: Arc<Pod>, node: Name, ttl: Duration) {
+        let deadline = self.clock + ttl;
+        let phase = Phase::Assumed { node, binding: true };
+        match self.entries.get_mut(&pod.uid) {
+            Some(entry) => {
+                entry.phase = phase;
+                entry.deadline = deadline;
+            }
+            None => {
+                let entry = Entry { phase, prior_failure: pod.failed_attempt, deadline, pod };
+                self.entries.insert(entry.pod.uid.clone(), entry);
+            }
+        }
+    }
+
+    /// The API server refused the binding. An attempt begun since is left alone.
+    pub fn refuse(&mut self, uid: &str, node: &str) -> Option<DropCause> {
+        let refused = matches!(
+            self.entries.get(uid).map(|entry| &entry.phase),
+            Some(Phase::Assumed { node: assumed, binding: true }) if **assumed == *node
+        );
+        refused.then(|| {
+            self.entries.remove(uid);
+            DropCause::BindRefused
+        })
+    }
+
+    /// The watch shows the pod on a node: confirmed, nothing left to remember.
+    pub fn confirm(&mut self, uid: &str) {
+        self.entries.remove(uid);
+    }
+
+    /// The watch shows the pod, still on no node.
+    pub fn observe(&mut self, pod: &Pod) -> Option<DropCause> {
+        let entry = self.entries.get(&pod.uid)?;
+        let under_way = matches!(entry.phase, Phase::Assumed { binding: true, .. });
+        if !under_way && pod.failed_attempt.is_some() && pod.failed_attempt != entry.prior_failure {
+            self.entries.remove(&pod.uid);
+            return Some(DropCause::AttemptFailed);
+        }
+        None
+    }
+
+    /// The pod is gone.
+    pub fn delete(&mut self, uid: &str) -> Option<DropCause> {
+        self.entries.remove(uid).map(|_| DropCause::Deleted)
+    }
+
+    /// UIDs of entries under this name that belong to another pod than `uid`. The ledger is short,
+    /// so it is simply read through.
+    pub fn namesakes(&self, key: &ObjectKey, uid: &str) -> Vec<Uid> {
+        let other = |entry: &&Entry| entry.pod.key == *key && *entry.pod.uid != *uid;
+        self.entries.values().filter(other).map(|entry| entry.pod.uid.clone()).collect()
+    }
+
+    /// Lets the ledger's clock run on by `elapsed` and tells whose time is up.
+    pub fn advance(&mut self, elapsed: Duration) -> Vec<Uid> {
+        self.clock += elapsed;
+        let over = |entry: &&Entry| entry.deadline <= self.clock;
+        self.entries.values().filter(over).map(|entry| entry.pod.uid.clone()).collect()
+    }
+
+    /// Forgets an entry whose time is up.
+    pub fn expire(&mut self, uid: &str) -> Option<DropCause> {
+        self.entries.remove(uid).map(|_| DropCause::Expired)
+    }
+}

@@ -1,0 +1,20 @@
+//! What Berth keeps of the cluster: slim, immutable, pure data.
+//!
+//! Nothing here knows JSON, clocks, locks or the network. Objects are converted at the door
+//! ([`crate::cluster`]) and shared by `Arc` from then on.
+
+pub mod kind;
+pub mod labels;
+pub mod name;
+pub mod node;
+pub mod pod;
+pub mod selector;
+pub mod workload;
+
+pub use kind::Kind;
+pub use labels::Labels;
+pub use name::{Name, ObjectKey};
+pub use node::{Node, Taint};
+pub use pod::{Controller, Pod, Uid};
+pub use selector::Selector;
+pub use workload::{DisruptionBudget, GroupObject, Namespace, Object, Service, Workload};

@@ -1,0 +1,61 @@
+//! A pod, as far as placing it and its neighbours is concerned.
+
+use super::{Labels, Name, ObjectKey};
+
+/// A pod's UID: the identity that survives nothing, unlike its name.
+pub type Uid = Name;
+
+/// What Berth keeps of a Pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// The pod's UID.
+    pub uid: Uid,
+    /// Its namespace and name; a recreated pod has the same key and another UID.
+    pub key: ObjectKey,
+    /// Its labels.
+    pub labels: Labels,
+    /// Where it runs, once bound.
+    pub node: Option<Name>,
+    /// The node that preemption made room on.
+    pub nominated_node: Option<Name>,
+    /// Whether it has a deletion timestamp.
+    pub terminating: bool,
+    /// Its priority; absent means 0.
+    pub priority: i32,
+    /// The object that controls it.
+    pub controller: Option<Controller>,
+    /// Whether it brings topology spread constraints of its own.
+    pub has_spread_constraints: bool,
+    /// Fingerprint of its `PodScheduled=False` condition. kube-scheduler rewrites that condition when
+    /// an attempt fails, so a change of it says that the attempt at hand is over.
+    pub failed_attempt: Option<u64>,
+}
+
+/// The owner that controls a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controller {
+    /// The API group and version, e.g. `apps/v1`.
+    pub api_version: Name,
+    /// Its kind.
+    pub kind: Name,
+    /// Its name.
+    pub name: Name,
+}
+
+impl Pod {
+    /// A pod of which only the identity is known, as in a bind call for a pod not yet seen.
+    pub fn identity_only(uid: Uid, key: ObjectKey) -> Self {
+        Self {
+            uid,
+            key,
+            labels: Labels::default(),
+            node: None,
+            nominated_node: None,
+            terminating: false,
+            priority: 0,
+            controller: None,
+            has_spread_constraints: false,
+            failed_attempt: None,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The objects that say which pods belong together.
+
+use std::sync::Arc;
+
+use super::{Kind, Labels, Name, Node, ObjectKey, Pod, Selector};
+
+/// What Berth keeps of a Service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Its selector; empty selects nothing.
+    pub selector: Labels,
+}
+
+/// What Berth keeps of a `ReplicationController`, `ReplicaSet` or `StatefulSet`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Which pods it owns.
+    pub selector: Selector,
+}
+
+/// What Berth keeps of a `PodDisruptionBudget`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DisruptionBudget {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Which pods it protects; absent protects none.
+    pub selector: Option<Selector>,
+    /// How many evictions it still allows.
+    pub disruptions_allowed: i32,
+}
+
+/// What Berth keeps of a Namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespace {
+    /// Its name (the namespace part is empty).
+    pub key: ObjectKey,
+    /// Its labels.
+    pub labels: Labels,
+}
+
+/// What Berth keeps of a `LeaderWorkerSet`, `JobSet` or coscheduling `PodGroup`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupObject {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// How many pods make one group, where the object says so.
+    pub size: Option<u32>,
+}
+
+/// Any watched object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// A node.
+    Node(Arc<Node>),
+    /// A pod.
+    Pod(Arc<Pod>),
+    /// A namespace.
+    Namespace(Arc<Namespace>),
+    /// A service.
+    Service(Arc<Service>),
+    /// A controller of the given kind.
+    Workload(Kind, Arc<Workload>),
+    /// A disruption budget.
+    DisruptionBudget(Arc<DisruptionBudget>),
+    /// A group object of the given kind.
+    Group(Kind, Arc<GroupObject>),
+}
+
+impl Object {
+    /// The object's kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Object::Node(_) => Kind::Node,
+            Object::Pod(_) => Kind::Pod,
+            Object::Namespace(_) => Kind::Namespace,
+            Object::Service(_) => Kind::Service,
+            Object::Workload(kind, _) | Object::Group(kind, _) => *kind,
+            Object::DisruptionBudget(_) => Kind::PodDisruptionBudget,
+        }
+    }
+
+    /// The object's namespace and name.
+    pub fn key(&self) -> ObjectKey {
+        match self {
+            Object::Node(node) => ObjectKey { namespace: Name::from(""), name: node.name.clone() },
+            Object::Pod(pod) => pod.key.clone(),
+            Object::Namespace(object) => object.key.clone(),
+            Object::Service(object) => object.key.clone(),
+            Object::Workload(_, object) => object.key.clone(),
+            Object::DisruptionBudget(object) => object.key.clone(),
+            Object::Group(_, object) => object.key.clone(),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! One consistent picture of the cluster: what the watches show, plus what has been decided since.
+//!
+//! A [`View`] is immutable once published and cheap to clone, because every part is a persistent
+//! structure that shares what did not change. A request takes one view and decides on it without
+//! any lock. The write half ([`change`]) works on a clone, which then replaces the published view.
+
+pub mod change;
+mod hosts;
+mod namespaced;
+
+use std::sync::Arc;
+
+use imbl::HashMap;
+
+pub use self::hosts::{Host, HostId};
+use self::hosts::Hosts;
+pub use self::namespaced::Namespaced;
+use crate::ledger::{Ledger, Phase};
+use crate::model::{
+    DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Service,
+    Uid, Workload,
+};
+
+/// Everything a decision may depend on.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    hosts: Hosts,
+    pods: HashMap<Uid, Arc<Pod>>,
+    /// Which pod bears a name now.
+    pod_names: HashMap<ObjectKey, Uid>,
+    namespaces: HashMap<Name, Arc<Namespace>>,
+    services: Namespaced<Service>,
+    replication_controllers: Namespaced<Workload>,
+    replica_sets: Namespaced<Workload>,
+    stateful_sets: Namespaced<Workload>,
+    budgets: Namespaced<DisruptionBudget>,
+    leader_worker_sets: Namespaced<GroupObject>,
+    job_sets: Namespaced<GroupObject>,
+    pod_groups: Namespaced<GroupObject>,
+    ledger: Ledger,
+}
+
+impl View {
+    /// The node of that name, if the watch shows it.
+    pub fn node(&self, name: &str) -> Option<&Arc<Node>> {
+        self.host(name)?.node.as_ref()
+    }
+
+    /// The host of that name: a node, or the place of pods whose node is not (or no longer) known.
+    pub fn host(&self, name: &str) -> Option<&Host> {
+        self.hosts.get(self.hosts.id(name)?)
+    }
+
+    /// All hosts.
+    pub fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter()
+    }
+
+    /// The pod as the watch shows it.
+    pub fn pod(&self, uid: &str) -> Option<&Arc<Pod>> {
+        self.pods.get(uid)
+    }
+
+    /// Where a pod is, as far as anyone knows: shown by the watch, or assumed.
+    pub fn place_of(&self, uid: &str) -> Option<&Name> {
+        self.placement(uid).map(|(node, _)| node)
+    }
+
+    /// The pods under way.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// A namespace by name.
+    pub fn namespace(&self, name: &str) -> Option<&Arc<Namespace>> {
+        self.namespaces.get(name)
+    }
+
+    /// The services of a namespace.
+    pub fn services(&self, namespace: &str) -> impl Iterator<Item = &Arc<Service>> {
+        self.services.in_namespace(namespace)
+    }
+
+    /// The disruption budgets of a namespace.
+    pub fn budgets(&self, namespace: &str) -> impl Iterator<Item = &Arc<DisruptionBudget>> {
+        self.budgets.in_namespace(namespace)
+    }
+
+    /// A replication controller, replica set or stateful set.
+    pub fn workload(&self, kind: Kind, key: &ObjectKey) -> Option<&Arc<Workload>> {
+        self.workloads(kind)?.get(key)
+    }
+
+    /// A group object.
+    pub fn group_object(&self, kind: Kind, key: &ObjectKey) -> Option<&Arc<GroupObject>> {
+        self.group_objects(kind)?.get(key)
+    }
+
+    /// How many objects of a kind the watch shows.
+    pub fn count(&self, kind: Kind) -> usize {
+        match kind {
+            Kind::Node => self.hosts.nodes(),
+            Kind::Pod => self.pods.len(),
+            Kind::Namespace => self.namespaces.len(),
+            Kind::Service => self.services.len(),
+            Kind::PodDisruptionBudget => self.budgets.len(),
+            Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
+                self.workloads(kind).map_or(0, Namespaced::len)
+            }
+            Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
+                self.group_objects(kind).map_or(0, Namespaced::len)
+            }
+        }
+    }
+
+    /// Every object of a kind as the watch shows it, for comparing with the API server.
+    pub fn objects(&self, kind: Kind) -> Vec<Object> {
+        match kind {
+            Kind::Node => {
+                self.hosts().filter_map(|host| host.node.clone()).map(Object::Node).collect()
+            }
+            Kind::Pod => self.pods.values().cloned().map(Object::Pod).collect(),
+            Kind::Namespace => self.namespaces.values().cloned().map(Object::Namespace).collect(),
+            Kind::Service => self.services.iter().cloned().map(Object::Service).collect(),
+            Kind::PodDisruptionBudget => {
+                self.budgets.iter().cloned().map(Object::DisruptionBudget).collect()
+            }
+            Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
+                let workloads = self.workloads(kind).into_iter().flat_map(Namespaced::iter);
+                workloads.map(|object| Object::Workload(kind, object.clone())).collect()
+            }
+            Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
+                let groups = self.group_objects(kind).into_iter().flat_map(Namespaced::iter);
+                groups.map(|object| Object::Group(kind, object.clone())).collect()
+            }
+        }
+    }
+
+    fn workloads(&self, kind: Kind) -> Option<&Namespaced<Workload>> {
+        match kind {
+            Kind::ReplicationController => Some(&self.replication_controllers),
+            Kind::ReplicaSet => Some(&self.replica_sets),
+            Kind::StatefulSet => Some(&self.stateful_sets),
+            _ => None,
+        }
+    }
+
+    fn group_objects(&self, kind: Kind) -> Option<&Namespaced<GroupObject>> {
+        match kind {
+            Kind::LeaderWorkerSet => Some(&self.leader_worker_sets),
+            Kind::JobSet => Some(&self.job_sets),
+            Kind::PodGroup => Some(&self.pod_groups),
+            _ => None,
+        }
+    }
+
+    /// The single rule by which cache and ledger become one: the watch's word first, then what is
+    /// assumed. Every index over placements is kept by asking this before and after a change.
+    fn placement(&self, uid: &str) -> Option<(&Name, &Arc<Pod>)> {
+        let shown = self.pods.get(uid);
+        if let Some(pod) = shown
+            && let Some(node) = &pod.node
+        {
+            return Some((node, pod));
+        }
+        let entry = self.ledger.get(uid)?;
+        match &entry.phase {
+            Phase::Assumed { node, .. } => Some((node, shown.unwrap_or(&entry.pod))),
+            Phase::Offered => None,
+        }
+    }
+}

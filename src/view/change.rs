@@ -1,0 +1,204 @@
+//! The write half of the view: watch events and ledger transitions.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::View;
+use crate::ledger::DropCause;
+use crate::model::{Kind, Name, Object, ObjectKey, Pod, Uid};
+
+/// One thing a watch tells.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The object is there and looks like this.
+    Upsert(Object),
+    /// The object is gone, or is of no interest any more.
+    Remove(Kind, ObjectKey),
+    /// These, and only these, are all objects of the kind: a list, swapped in as a whole.
+    Replace(Kind, Vec<Object>),
+}
+
+/// What was dropped from the ledger on the way.
+pub type Dropped = Vec<DropCause>;
+
+impl View {
+    /// Takes in what a watch tells.
+    pub fn apply(&mut self, change: Change) -> Dropped {
+        let mut dropped = Dropped::new();
+        match change {
+            Change::Upsert(object) => self.upsert(object, &mut dropped),
+            Change::Remove(kind, key) => self.remove(kind, &key, &mut dropped),
+            Change::Replace(kind, objects) => self.replace(kind, objects, &mut dropped),
+        }
+        dropped
+    }
+
+    /// Filter answered for `pod`, naming `offered` nodes, of which `only` is the single one if so.
+    ///
+    /// Nothing is recorded for a pod that the watch already shows on a node (the call is a late one),
+    /// or that has no UID to know it by.
+    pub fn offer(&mut self, pod: &Arc<Pod>, offer: Offer, ttl: Duration) -> Dropped {
+        let placed = self.pods.get(&pod.uid).is_some_and(|shown| shown.node.is_some());
+        if placed || pod.uid.is_empty() {
+            return Dropped::new();
+        }
+        self.keeping_places(&pod.uid, |view| match offer {
+            Offer::None => view.ledger.withdraw(&pod.uid),
+            Offer::One(node) => view.ledger.offer(pod.clone(), Some(node), ttl),
+            Offer::Several => view.ledger.offer(pod.clone(), None, ttl),
+        })
+        .into_iter()
+        .collect()
+    }
+
+    /// Bind was called for the pod.
+    pub fn assume(&mut self, uid: &Uid, key: &ObjectKey, node: Name, ttl: Duration) {
+        let shown = self.pods.get(uid);
+        if uid.is_empty() || shown.is_some_and(|pod| pod.node.is_some()) {
+            return;
+        }
+        let pod = shown
+            .cloned()
+            .unwrap_or_else(|| Arc::new(Pod::identity_only(uid.clone(), key.clone())));
+        self.keeping_places(uid, |view| view.ledger.assume(pod, node, ttl));
+    }
+
+    /// The API server refused to bind the pod to the node.
+    pub fn refuse(&mut self, uid: &Uid, node: &str) -> Dropped {
+        self.keeping_places(uid, |view| view.ledger.refuse(uid, node)).into_iter().collect()
+    }
+
+    /// Lets the ledger's clock run on. Not to be called for time during which the pod watch was cut.
+    pub fn advance(&mut self, elapsed: Duration) -> Dropped {
+        let mut dropped = Dropped::new();
+        for uid in self.ledger.advance(elapsed) {
+            dropped.extend(self.keeping_places(&uid, |view| view.ledger.expire(&uid)));
+        }
+        dropped
+    }
+
+    fn upsert(&mut self, object: Object, dropped: &mut Dropped) {
+        let key = object.key();
+        match object {
+            Object::Node(node) => self.hosts.set_node(node),
+            Object::Pod(pod) => self.upsert_pod(pod, dropped),
+            Object::Namespace(object) => {
+                self.namespaces.insert(key.name, object);
+            }
+            Object::Service(object) => self.services.insert(key, object),
+            Object::DisruptionBudget(object) => self.budgets.insert(key, object),
+            Object::Workload(kind, object) => match kind {
+                Kind::ReplicationController => self.replication_controllers.insert(key, object),
+                Kind::ReplicaSet => self.replica_sets.insert(key, object),
+                _ => self.stateful_sets.insert(key, object),
+            },
+            Object::Group(kind, object) => match kind {
+                Kind::LeaderWorkerSet => self.leader_worker_sets.insert(key, object),
+                Kind::JobSet => self.job_sets.insert(key, object),
+                _ => self.pod_groups.insert(key, object),
+            },
+        }
+    }
+
+    fn remove(&mut self, kind: Kind, key: &ObjectKey, dropped: &mut Dropped) {
+        match kind {
+            Kind::Node => self.hosts.remove_node(&key.name),
+            Kind::Pod => {
+                if let Some(uid) = self.pod_names.get(key).cloned() {
+                    self.remove_pod(&uid, dropped);
+                }
+            }
+            Kind::Namespace => {
+                self.namespaces.remove(&key.name);
+            }
+            Kind::Service => self.services.remove(key),
+            Kind::ReplicationController => self.replication_controllers.remove(key),
+            Kind::ReplicaSet => self.replica_sets.remove(key),
+            Kind::StatefulSet => self.stateful_sets.remove(key),
+            Kind::PodDisruptionBudget => self.budgets.remove(key),
+            Kind::LeaderWorkerSet => self.leader_worker_sets.remove(key),
+            Kind::JobSet => self.job_sets.remove(key),
+            Kind::PodGroup => self.pod_groups.remove(key),
+        }
+    }
+
+    /// Readers never see the middle of this: the view is published when all of it is done.
+    fn replace(&mut self, kind: Kind, objects: Vec<Object>, dropped: &mut Dropped) {
+        let listed: HashSet<ObjectKey> = objects.iter().map(Object::key).collect();
+        let gone = self.objects(kind).into_iter().map(|object| object.key());
+        for key in gone.filter(|key| !listed.contains(key)) {
+            self.remove(kind, &key, dropped);
+        }
+        for object in objects {
+            self.upsert(object, dropped);
+        }
+    }
+
+    fn upsert_pod(&mut self, pod: Arc<Pod>, dropped: &mut Dropped) {
+        let uid = pod.uid.clone();
+        let namesake = self.pod_names.insert(pod.key.clone(), uid.clone());
+        if let Some(previous) = namesake.filter(|previous| *previous != uid) {
+            // The deletion of its predecessor was missed.
+            self.remove_pod(&previous, dropped);
+            self.pod_names.insert(pod.key.clone(), uid.clone());
+        }
+        if !self.pods.contains_key(&uid) {
+            // A predecessor that was bound and deleted without the watch ever showing it.
+            for previous in self.ledger.namesakes(&pod.key, &uid) {
+                dropped.extend(self.keeping_places(&previous, |view| view.ledger.delete(&previous)));
+            }
+        }
+        dropped.extend(self.keeping_places(&uid, |view| {
+            let cause = if pod.node.is_some() {
+                view.ledger.confirm(&pod.uid);
+                None
+            } else {
+                view.ledger.observe(&pod)
+            };
+            view.pods.insert(pod.uid.clone(), pod);
+            cause
+        }));
+    }
+
+    fn remove_pod(&mut self, uid: &Uid, dropped: &mut Dropped) {
+        dropped.extend(self.keeping_places(uid, |view| {
+            if let Some(pod) = view.pods.remove(uid) {
+                view.pod_names.remove(&pod.key);
+            }
+            view.ledger.delete(uid)
+        }));
+    }
+
+    /// Makes a change that concerns one pod, and brings the hosts in line with where it is then.
+    fn keeping_places<R>(&mut self, uid: &str, change: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.placement(uid).map(|(node, pod)| (node.clone(), pod.clone()));
+        let result = change(self);
+        let after = self.placement(uid).map(|(node, pod)| (node.clone(), pod.clone()));
+        let same = match (&before, &after) {
+            (Some((n, p)), Some((m, q))) => n == m && Arc::ptr_eq(p, q),
+            (None, None) => true,
+            _ => false,
+        };
+        if !same {
+            if let Some((node, pod)) = before {
+                self.hosts.remove_pod(&node, &pod.uid);
+            }
+            if let Some((node, pod)) = after {
+                self.hosts.add_pod(&node, pod);
+            }
+        }
+        result
+    }
+}
+
+/// What filter answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// No node.
+    None,
+    /// Exactly this node.
+    One(Name),
+    /// More than one.
+    Several,
+}

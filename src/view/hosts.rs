@@ -1,0 +1,142 @@
+//! Hosts: nodes and the pods placed on them, under dense, stable numbers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use imbl::Vector;
+
+use crate::model::{Name, Node, Pod};
+
+/// A host's number. It stays the same while the host is known, and is used again afterwards.
+pub type HostId = usize;
+
+/// A place for pods.
+///
+/// It exists while its Node is known or a pod is placed on it: pods may be seen before their node,
+/// and outlive it.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The node's name.
+    pub name: Name,
+    /// The node, if the watch shows it.
+    pub node: Option<Arc<Node>>,
+    /// The pods placed here, shown or assumed, in no particular order.
+    pub pods: Arc<Vec<Arc<Pod>>>,
+}
+
+/// All hosts. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts {
+    /// Copied when a host comes or goes, which is rare; looked up for every candidate of every call.
+    ids: Arc<HashMap<Name, HostId>>,
+    slots: Vector<Option<Host>>,
+    vacant: Vector<HostId>,
+    nodes: usize,
+}
+
+impl Hosts {
+    pub fn id(&self, name: &str) -> Option<HostId> {
+        self.ids.get(name).copied()
+    }
+
+    pub fn get(&self, id: HostId) -> Option<&Host> {
+        self.slots.get(id)?.as_ref()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Host> {
+        self.slots.iter().flatten()
+    }
+
+    /// How many hosts have a Node.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    pub fn set_node(&mut self, node: Arc<Node>) {
+        let name = node.name.clone();
+        let newcomer = self.with(&name, |host| host.node.replace(node).is_none());
+        self.nodes += usize::from(newcomer);
+    }
+
+    pub fn remove_node(&mut self, name: &str) {
+        if let Some(host) = self.id(name).and_then(|id| self.get(id)) {
+            let name = host.name.clone();
+            let known = self.with(&name, |host| host.node.take().is_some());
+            self.nodes -= usize::from(known);
+        }
+    }
+
+    pub fn add_pod(&mut self, node: &Name, pod: Arc<Pod>) {
+        self.with(node, |host| Arc::make_mut(&mut host.pods).push(pod));
+    }
+
+    pub fn remove_pod(&mut self, node: &Name, uid: &str) {
+        self.with(node, |host| {
+            if let Some(at) = host.pods.iter().position(|pod| *pod.uid == *uid) {
+                Arc::make_mut(&mut host.pods).swap_remove(at);
+            }
+        });
+    }
+
+    /// Changes one host, which is made on first use and given up when nothing is left of it.
+    fn with<R>(&mut self, name: &Name, change: impl FnOnce(&mut Host) -> R) -> R {
+        let id = self.id(name);
+        let empty = || Host { name: name.clone(), node: None, pods: Arc::default() };
+        let mut host = id.and_then(|id| self.get(id).cloned()).unwrap_or_else(empty);
+        let result = change(&mut host);
+        let worth_keeping = host.node.is_some() || !host.pods.is_empty();
+        match (id, worth_keeping) {
+            (Some(id), true) => {
+                self.slots.set(id, Some(host));
+            }
+            (Some(id), false) => {
+                self.slots.set(id, None);
+                self.vacant.push_back(id);
+                Arc::make_mut(&mut self.ids).remove(name);
+            }
+            (None, true) => {
+                let id = if let Some(id) = self.vacant.pop_back() {
+                    self.slots.set(id, Some(host));
+                    id
+                } else {
+                    self.slots.push_back(Some(host));
+                    self.slots.len() - 1
+                };
+                Arc::make_mut(&mut self.ids).insert(name.clone(), id);
+            }
+            (None, false) => {}
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Hosts, Name};
+    use crate::fixtures::{node, pod};
+
+    #[test]
+    fn a_host_lives_while_it_has_a_node_or_a_pod() {
+        let mut hosts = Hosts::default();
+        let name = Name::from("a");
+        hosts.add_pod(&name, Arc::new(pod("p").build()));
+        let id = hosts.id("a");
+        assert!(id.is_some(), "a pod may be seen before its node");
+        assert_eq!(hosts.nodes(), 0);
+
+        hosts.set_node(Arc::new(node("a").build()));
+        hosts.set_node(Arc::new(node("a").label("x", "y").build()));
+        assert_eq!((hosts.id("a"), hosts.nodes()), (id, 1));
+
+        hosts.remove_node("a");
+        hosts.remove_node("a");
+        assert_eq!((hosts.id("a"), hosts.nodes()), (id, 0), "the pod is still there");
+        hosts.remove_pod(&name, "p");
+        assert_eq!(hosts.id("a"), None);
+
+        hosts.set_node(Arc::new(node("b").build()));
+        assert_eq!(hosts.id("b"), id, "numbers are used again");
+    }
+}

@@ -1,0 +1,216 @@
+//! A real Kubernetes control plane on loopback ports: etcd, kube-apiserver,
+//! kube-controller-manager, and kwok in place of the kubelets.
+//!
+//! ```text
+//!  test ── ControlPlane::run ──> etcd <── kube-apiserver <── kube-controller-manager
+//!                                               ^  ^  ^───── kwok
+//!            start_scheduler ──> kube-scheduler ┘  │
+//!            start_berth     ──> berth ────────────┘
+//! ```
+
+mod apiserver;
+mod binaries;
+mod certificates;
+mod controller_manager;
+mod etcd;
+mod https_probe;
+mod kwok;
+mod ports;
+mod process;
+mod scheduler;
+pub mod scheduler_config;
+mod watchdog;
+mod workspace;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::timeout;
+
+use crate::berth_process::{BerthOptions, BerthProcess};
+use crate::progress::report;
+use apiserver::ApiServer;
+use binaries::Binaries;
+pub use certificates::{Authority, Identity};
+use etcd::Etcd;
+pub use process::Process;
+pub use scheduler::Scheduler;
+pub use workspace::Workspace;
+
+/// Two clusters at once would fight for the cores and spoil each other's time limits.
+static TURN: Mutex<()> = Mutex::const_new(());
+
+/// What a test can choose about its cluster.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Run kube-controller-manager: Deployments, Jobs, disruption budgets and so on.
+    pub controllers: bool,
+    /// Run kwok: bound pods become Running, deleted pods disappear.
+    pub kubelets: bool,
+    /// How long the test may take once the cluster is up. Used by [`ControlPlane::run`].
+    pub limit: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            controllers: true,
+            kubelets: true,
+            limit: Duration::from_secs(300),
+        }
+    }
+}
+
+/// The fields are dropped in this order: clients before servers, the logs when nobody writes to
+/// them any more, and the turn last.
+pub struct ControlPlane {
+    helpers: Vec<Process>,
+    apiserver: ApiServer,
+    etcd: Etcd,
+    binaries: Binaries,
+    authority: Authority,
+    kubeconfig: PathBuf,
+    client: Client,
+    workspace: Workspace,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl ControlPlane {
+    /// Runs one test on a fresh cluster, within the options' time limit. The logs are kept unless
+    /// the test passes.
+    pub async fn run(
+        options: Options,
+        test: impl AsyncFnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let limit = options.limit;
+        let mut plane = Self::start(options).await?;
+        match timeout(limit, test(&mut plane)).await {
+            Ok(outcome) => outcome?,
+            Err(_) => bail!("the test took longer than {limit:?}"),
+        }
+        plane.finish()
+    }
+
+    /// Waits for its turn, compiles what is missing, and starts a cluster without a scheduler.
+    /// Dropping the result ends it and keeps the logs: see [`ControlPlane::finish`].
+    pub async fn start(options: Options) -> Result<Self> {
+        let turn = TURN.lock().await;
+        let binaries = Binaries::locate().await?;
+        let started = Instant::now();
+        let workspace = Workspace::create()?;
+        let authority = Authority::create(&workspace)?;
+        let etcd = Etcd::start(&binaries, &workspace).await?;
+        let apiserver = ApiServer::start(&binaries, &workspace, &authority, &etcd).await?;
+        let kubeconfig = apiserver.write_kubeconfig(&workspace, &authority)?;
+        let client = connect(&kubeconfig).await?;
+        let mut plane = Self {
+            helpers: Vec::new(),
+            apiserver,
+            etcd,
+            binaries,
+            authority,
+            kubeconfig,
+            client,
+            workspace,
+            _turn: turn,
+        };
+        plane.start_helpers(&options).await?;
+        report(&format!("cluster is up after {:.1?}", started.elapsed()));
+        Ok(plane)
+    }
+
+    async fn start_helpers(&mut self, options: &Options) -> Result<()> {
+        let (binaries, workspace, kubeconfig) = (&self.binaries, &self.workspace, &self.kubeconfig);
+        let controllers = async {
+            match options.controllers {
+                true => controller_manager::start(binaries, workspace, kubeconfig)
+                    .await
+                    .map(Some),
+                false => Ok(None),
+            }
+        };
+        let kubelets = async {
+            match options.kubelets {
+                true => kwok::start(binaries, workspace, kubeconfig).await.map(Some),
+                false => Ok(None),
+            }
+        };
+        let (controllers, kubelets) = tokio::try_join!(controllers, kubelets)?;
+        self.helpers = [controllers, kubelets].into_iter().flatten().collect();
+        Ok(())
+    }
+
+    /// The test passed. Fails if a component died unnoticed; deletes the logs otherwise.
+    pub fn finish(mut self) -> Result<()> {
+        self.etcd.process.ensure_running()?;
+        self.apiserver.ensure_running()?;
+        for helper in &mut self.helpers {
+            helper.ensure_running()?;
+        }
+        self.workspace.mark_passed();
+        Ok(())
+    }
+
+    /// An administrator's client.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// An administrator's kubeconfig file.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Signs certificates for servers that the test starts.
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// The cluster's folder, for a test's own files.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Starts kube-scheduler with the given configuration text. Its extenders, if it has any, are
+    /// pointed to `extender` (`http://127.0.0.1:PORT`).
+    pub async fn start_scheduler(
+        &self,
+        configuration: &str,
+        extender: Option<&str>,
+    ) -> Result<Scheduler> {
+        let text = scheduler_config::adapt(configuration, &self.kubeconfig, extender)?;
+        let file = self.workspace.fresh_path("kube-scheduler-config", "yaml");
+        std::fs::write(&file, text).context("cannot write the scheduler's configuration")?;
+        Scheduler::start(&self.binaries, &self.workspace, &file).await
+    }
+
+    /// Starts Berth against this cluster and waits until it is ready.
+    pub async fn start_berth(&self, options: BerthOptions<'_>) -> Result<BerthProcess> {
+        BerthProcess::start(&self.workspace, &self.kubeconfig, options).await
+    }
+
+    /// Begins an outage of the API server.
+    pub fn stop_apiserver(&mut self) -> Result<()> {
+        self.apiserver.take_down()
+    }
+
+    /// Ends the outage: same port, same data.
+    pub async fn start_apiserver(&mut self) -> Result<()> {
+        self.apiserver.bring_up(&self.workspace).await
+    }
+
+    pub async fn restart_apiserver(&mut self) -> Result<()> {
+        self.stop_apiserver()?;
+        self.start_apiserver().await
+    }
+}
+
+async fn connect(kubeconfig: &Path) -> Result<Client> {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    Ok(Client::try_from(config)?)
+}

@@ -1,0 +1,135 @@
+//! kube-apiserver, which can be taken away and brought back on the same port.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::binaries::Binaries;
+use super::certificates::{Authority, service_account_key};
+use super::etcd::Etcd;
+use super::https_probe::HttpsProbe;
+use super::ports::on_free_ports;
+use super::process::Process;
+use super::workspace::Workspace;
+
+const READY_LIMIT: Duration = Duration::from_secs(90);
+const TOKEN: &str = "test-only";
+
+pub struct ApiServer {
+    program: PathBuf,
+    args: Vec<String>,
+    port: u16,
+    /// `None` while it is taken away.
+    process: Option<Process>,
+}
+
+impl ApiServer {
+    pub async fn start(
+        binaries: &Binaries,
+        workspace: &Workspace,
+        authority: &Authority,
+        etcd: &Etcd,
+    ) -> Result<Self> {
+        let shared = shared_args(workspace, authority, etcd)?;
+        on_free_ports(async |[port]| {
+            let mut args = shared.clone();
+            args.push(format!("--secure-port={port}"));
+            let mut server = Self {
+                program: binaries.path("kube-apiserver"),
+                args,
+                port,
+                process: None,
+            };
+            server.bring_up(workspace).await?;
+            Ok(server)
+        })
+        .await
+    }
+
+    /// Kills it: its watches break off without a good-bye. The data stays in etcd.
+    pub fn take_down(&mut self) -> Result<()> {
+        match self.process.take() {
+            Some(mut process) => process.kill().map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts it, for the first time or again on the same port, and waits until it serves.
+    pub async fn bring_up(&mut self, workspace: &Workspace) -> Result<()> {
+        let mut process =
+            Process::spawn(workspace, "kube-apiserver", &self.program, &self.args)?;
+        let probe = HttpsProbe::new(self.port)?;
+        process
+            .wait_ready(READY_LIMIT, async |_| {
+                probe.get("/readyz").await?;
+                // A start-up hook makes it a moment after readiness; pods need it.
+                probe.get("/api/v1/namespaces/default").await
+            })
+            .await?;
+        self.process = Some(process);
+        Ok(())
+    }
+
+    pub fn ensure_running(&mut self) -> Result<()> {
+        let process = self.process.as_mut();
+        process.context("kube-apiserver is down")?.ensure_running()
+    }
+
+    /// Writes a kubeconfig of an administrator.
+    pub fn write_kubeconfig(&self, workspace: &Workspace, authority: &Authority) -> Result<PathBuf> {
+        let content = format!(
+            "apiVersion: v1
+kind: Config
+clusters:
+- name: test
+  cluster:
+    server: https://127.0.0.1:{port}
+    certificate-authority: {ca}
+users:
+- name: admin
+  user:
+    token: {TOKEN}
+contexts:
+- name: test
+  context:
+    cluster: test
+    user: admin
+current-context: test
+",
+            port = self.port,
+            ca = authority.certificate.display(),
+        );
+        workspace.write("kubeconfig", &content)
+    }
+}
+
+fn shared_args(workspace: &Workspace, authority: &Authority, etcd: &Etcd) -> Result<Vec<String>> {
+    let tokens = workspace.write("tokens.csv", &format!("{TOKEN},admin,admin,system:masters\n"))?;
+    let identity = authority.issue(workspace, "kube-apiserver")?;
+    let signing_key = service_account_key(workspace)?;
+    let signing_key = signing_key.display();
+    Ok(vec![
+        format!("--etcd-servers={}", etcd.url),
+        "--bind-address=127.0.0.1".to_owned(),
+        format!("--cert-dir={}", workspace.path("apiserver").display()),
+        format!("--tls-cert-file={}", identity.certificate.display()),
+        format!("--tls-private-key-file={}", identity.key.display()),
+        format!("--token-auth-file={}", tokens.display()),
+        "--authorization-mode=AlwaysAllow".to_owned(),
+        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        format!("--service-account-key-file={signing_key}"),
+        format!("--service-account-signing-key-file={signing_key}"),
+        "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+        // A loopback address is refused as an endpoint of the `kubernetes` Service.
+        "--endpoint-reconciler-type=none".to_owned(),
+        // Bare pods come without a service account; and nodes are ready as created, while this
+        // plugin would taint them until a node lifecycle controller (we run none) takes it off.
+        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".to_owned(),
+        // Tests measure the scheduler, not the server's fairness between clients.
+        "--enable-priority-and-fairness=false".to_owned(),
+        "--max-requests-inflight=4000".to_owned(),
+        "--max-mutating-requests-inflight=4000".to_owned(),
+        "--profiling=false".to_owned(),
+    ])
+}

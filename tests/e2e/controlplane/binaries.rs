@@ -1,0 +1,52 @@
+//! Where the control plane's binaries are, compiled first if need be.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// Longer than a cold build on a slow machine; only a build that hangs gets here.
+const BUILD_LIMIT: Duration = Duration::from_secs(60 * 60);
+
+/// The folder of compiled binaries.
+#[derive(Clone, Debug)]
+pub struct Binaries {
+    folder: PathBuf,
+}
+
+impl Binaries {
+    /// Runs the build script, which returns at once when everything is compiled already. Its
+    /// progress goes to our standard error.
+    pub async fn locate() -> Result<Self> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane/build");
+        let build = Command::new(&script)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true)
+            .output();
+        let output = timeout(BUILD_LIMIT, build)
+            .await
+            .context("building the control plane takes too long")?
+            .with_context(|| format!("cannot run {}", script.display()))?;
+        ensure!(
+            output.status.success(),
+            "building the control plane failed ({}), see above",
+            output.status
+        );
+        let stdout = String::from_utf8(output.stdout).context("build script's output")?;
+        let folder = stdout
+            .lines()
+            .last()
+            .context("the build script printed no folder")?;
+        Ok(Self {
+            folder: PathBuf::from(folder),
+        })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+}

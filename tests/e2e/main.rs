@@ -1,0 +1,11 @@
+//! End-to-end tests against a real Kubernetes control plane.
+#![allow(dead_code, reason = "a test bed offers more than the tests of one day use")]
+
+mod berth_process;
+mod controlplane;
+mod fixtures;
+mod http_get;
+mod metrics_text;
+mod progress;
+mod recorder;
+mod smoke;
