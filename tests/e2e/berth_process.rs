@@ -10,7 +10,7 @@ use crate::controlplane::{Process, Workspace};
 use crate::http_get;
 use crate::metrics_text::Metrics;
 
-const READY_LIMIT: Duration = Duration::from_secs(60);
+const READY_LIMIT: Duration = Duration::from_mins(1);
 
 /// How to start it.
 #[derive(Clone, Copy, Debug)]

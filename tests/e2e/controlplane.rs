@@ -60,7 +60,7 @@ impl Default for Options {
         Self {
             controllers: true,
             kubelets: true,
-            limit: Duration::from_secs(300),
+            limit: Duration::from_mins(5),
         }
     }
 }
@@ -125,20 +125,12 @@ impl ControlPlane {
 
     async fn start_helpers(&mut self, options: &Options) -> Result<()> {
         let (binaries, workspace, kubeconfig) = (&self.binaries, &self.workspace, &self.kubeconfig);
-        let controllers = async {
-            match options.controllers {
-                true => controller_manager::start(binaries, workspace, kubeconfig)
-                    .await
-                    .map(Some),
-                false => Ok(None),
-            }
-        };
-        let kubelets = async {
-            match options.kubelets {
-                true => kwok::start(binaries, workspace, kubeconfig).await.map(Some),
-                false => Ok(None),
-            }
-        };
+        let controllers = wanted(options.controllers, || {
+            controller_manager::start(binaries, workspace, kubeconfig)
+        });
+        let kubelets = wanted(options.kubelets, || {
+            kwok::start(binaries, workspace, kubeconfig)
+        });
         let (controllers, kubelets) = tokio::try_join!(controllers, kubelets)?;
         self.helpers = [controllers, kubelets].into_iter().flatten().collect();
         Ok(())
@@ -213,4 +205,15 @@ async fn connect(kubeconfig: &Path) -> Result<Client> {
     let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     Ok(Client::try_from(config)?)
+}
+
+async fn wanted<F>(wanted: bool, start: impl FnOnce() -> F) -> Result<Option<Process>>
+where
+    F: Future<Output = Result<Process>>,
+{
+    if wanted {
+        start().await.map(Some)
+    } else {
+        Ok(None)
+    }
 }

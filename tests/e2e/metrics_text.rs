@@ -45,7 +45,9 @@ impl Metrics {
     }
 
     fn series<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
-        self.samples.iter().filter(move |sample| sample.name == name)
+        self.samples
+            .iter()
+            .filter(move |sample| sample.name == name)
     }
 }
 

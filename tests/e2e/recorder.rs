@@ -83,7 +83,9 @@ impl Drop for Recorder {
 
 impl Tape {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Exchange>> {
-        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
+        self.exchanges
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn keep(&self, exchange: Exchange) {
@@ -153,7 +155,9 @@ async fn forward(
     let mut response = Response::new(Full::new(content));
     *response.status_mut() = answer.status;
     if let Some(kind) = answer.headers.get(header::CONTENT_TYPE) {
-        response.headers_mut().insert(header::CONTENT_TYPE, kind.clone());
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, kind.clone());
     }
     Ok(response)
 }
@@ -163,8 +167,7 @@ async fn connect(target: SocketAddr) -> Result<SendRequest<Full<Bytes>>> {
         .await
         .with_context(|| format!("the extender at {target}"))?;
     stream.set_nodelay(true)?;
-    let (sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     // Ends by itself when the sender is dropped.
     tokio::spawn(connection);
     Ok(sender)

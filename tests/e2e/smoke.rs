@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 
@@ -14,7 +14,7 @@ use crate::fixtures::{
 };
 use crate::progress::report;
 
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 #[tokio::test]
 async fn a_thousand_pods_on_two_hundred_nodes_are_bound_once() -> Result<()> {
@@ -51,16 +51,15 @@ async fn a_preempted_pod_makes_room() -> Result<()> {
         bindings.wait_until_bound(1, MINUTE).await?;
         let high = pod("high").cpu("1500m").priority_class("high");
         create(&client, &high.build()).await?;
-        let placed = async {
-            while !bindings.placements().contains_key("default/high") {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        tokio::time::timeout(MINUTE, placed)
-            .await
-            .context("the pod of high priority is not bound")?;
+        bindings
+            .wait_for("the pod of high priority", MINUTE, |bindings| {
+                bindings.node_of("default/high").is_some()
+            })
+            .await?;
 
-        let low = Api::<Pod>::default_namespaced(client).get_opt("low").await?;
+        let low = Api::<Pod>::default_namespaced(client)
+            .get_opt("low")
+            .await?;
         ensure!(low.is_none(), "the victim is still there");
         bindings.ensure_bound_once()?;
         scheduler.stop()
@@ -80,7 +79,10 @@ async fn scheduling_goes_on_after_a_restart_of_the_api_server() -> Result<()> {
 
         let started = Instant::now();
         plane.restart_apiserver().await?;
-        report(&format!("API server is back after {:.1?}", started.elapsed()));
+        report(&format!(
+            "API server is back after {:.1?}",
+            started.elapsed()
+        ));
         create_all(&client, &pods("after", 20, |pod| pod)).await?;
         bindings.wait_until_bound(40, MINUTE).await?;
         bindings.ensure_bound_once()?;

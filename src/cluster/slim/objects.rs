@@ -49,7 +49,6 @@ pub struct Meta {
     pub name: String,
     pub namespace: Option<String>,
     pub uid: Option<String>,
-    pub resource_version: Option<String>,
     pub deletion_timestamp: Option<IgnoredAny>,
     pub labels: Option<StringMap>,
     pub owner_references: Option<Vec<Owner>>,

@@ -57,9 +57,8 @@ impl ApiServer {
 
     /// Starts it, for the first time or again on the same port, and waits until it serves.
     pub async fn bring_up(&mut self, workspace: &Workspace) -> Result<()> {
-        let mut process =
-            Process::spawn(workspace, "kube-apiserver", &self.program, &self.args)?;
-        let probe = HttpsProbe::new(self.port)?;
+        let mut process = Process::spawn(workspace, "kube-apiserver", &self.program, &self.args)?;
+        let probe = HttpsProbe::new(self.port, Some(TOKEN))?;
         process
             .wait_ready(READY_LIMIT, async |_| {
                 probe.get("/readyz").await?;
@@ -77,7 +76,11 @@ impl ApiServer {
     }
 
     /// Writes a kubeconfig of an administrator.
-    pub fn write_kubeconfig(&self, workspace: &Workspace, authority: &Authority) -> Result<PathBuf> {
+    pub fn write_kubeconfig(
+        &self,
+        workspace: &Workspace,
+        authority: &Authority,
+    ) -> Result<PathBuf> {
         let content = format!(
             "apiVersion: v1
 kind: Config
@@ -105,10 +108,12 @@ current-context: test
 }
 
 fn shared_args(workspace: &Workspace, authority: &Authority, etcd: &Etcd) -> Result<Vec<String>> {
-    let tokens = workspace.write("tokens.csv", &format!("{TOKEN},admin,admin,system:masters\n"))?;
+    let tokens = workspace.write(
+        "tokens.csv",
+        &format!("{TOKEN},admin,admin,system:masters\n"),
+    )?;
     let identity = authority.issue(workspace, "kube-apiserver")?;
     let signing_key = service_account_key(workspace)?;
-    let signing_key = signing_key.display();
     Ok(vec![
         format!("--etcd-servers={}", etcd.url),
         "--bind-address=127.0.0.1".to_owned(),
@@ -118,8 +123,14 @@ fn shared_args(workspace: &Workspace, authority: &Authority, etcd: &Etcd) -> Res
         format!("--token-auth-file={}", tokens.display()),
         "--authorization-mode=AlwaysAllow".to_owned(),
         "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-        format!("--service-account-key-file={signing_key}"),
-        format!("--service-account-signing-key-file={signing_key}"),
+        format!(
+            "--service-account-key-file={}",
+            signing_key.public.display()
+        ),
+        format!(
+            "--service-account-signing-key-file={}",
+            signing_key.private.display()
+        ),
         "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
         // A loopback address is refused as an endpoint of the `kubernetes` Service.
         "--endpoint-reconciler-type=none".to_owned(),

@@ -9,7 +9,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 /// Longer than a cold build on a slow machine; only a build that hangs gets here.
-const BUILD_LIMIT: Duration = Duration::from_secs(60 * 60);
+const BUILD_LIMIT: Duration = Duration::from_hours(1);
 
 /// The folder of compiled binaries.
 #[derive(Clone, Debug)]

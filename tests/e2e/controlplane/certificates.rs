@@ -49,7 +49,17 @@ impl Authority {
     }
 }
 
-/// The key pair that signs service account tokens: the API server takes the private half for both.
-pub fn service_account_key(workspace: &Workspace) -> Result<PathBuf> {
-    workspace.write("service-account.key", &KeyPair::generate()?.serialize_pem())
+/// The key pair that signs service account tokens.
+#[derive(Clone, Debug)]
+pub struct SigningKey {
+    pub private: PathBuf,
+    pub public: PathBuf,
+}
+
+pub fn service_account_key(workspace: &Workspace) -> Result<SigningKey> {
+    let pair = KeyPair::generate()?;
+    Ok(SigningKey {
+        private: workspace.write("service-account.key", &pair.serialize_pem())?,
+        public: workspace.write("service-account.pub", &pair.public_key_pem())?,
+    })
 }

@@ -11,7 +11,7 @@ use super::ports::on_free_ports;
 use super::process::Process;
 use super::workspace::Workspace;
 
-const READY_LIMIT: Duration = Duration::from_secs(60);
+const READY_LIMIT: Duration = Duration::from_mins(1);
 
 /// Left out on purpose: node lifecycle and taint eviction, because nothing renews the leases of
 /// fake nodes; volumes, certificates and quotas, because no test needs them.
@@ -52,7 +52,7 @@ pub async fn start(
         ];
         let program = binaries.path("kube-controller-manager");
         let mut process = Process::spawn(workspace, "kube-controller-manager", &program, args)?;
-        let probe = HttpsProbe::new(port)?;
+        let probe = HttpsProbe::new(port, None)?;
         process
             .wait_ready(READY_LIMIT, async |_| probe.get("/healthz").await)
             .await?;

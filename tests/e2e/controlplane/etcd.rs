@@ -26,12 +26,13 @@ impl Etcd {
             let peer = format!("http://127.0.0.1:{peer}");
             let data = workspace.fresh_path("etcd", "data");
             let args = [
+                "--name=test".to_owned(),
                 format!("--data-dir={}", data.display()),
                 format!("--listen-client-urls={url}"),
                 format!("--advertise-client-urls={url}"),
                 format!("--listen-peer-urls={peer}"),
                 format!("--initial-advertise-peer-urls={peer}"),
-                format!("--initial-cluster=default={peer}"),
+                format!("--initial-cluster=test={peer}"),
                 "--unsafe-no-fsync".to_owned(),
                 "--log-level=warn".to_owned(),
             ];

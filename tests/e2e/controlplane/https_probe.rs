@@ -11,9 +11,11 @@ pub struct HttpsProbe {
 }
 
 impl HttpsProbe {
-    pub fn new(port: u16) -> Result<Self> {
+    /// With a bearer token where even the health checks want one.
+    pub fn new(port: u16, token: Option<&str>) -> Result<Self> {
         let mut config = Config::new(format!("https://127.0.0.1:{port}").parse()?);
         config.accept_invalid_certs = true;
+        config.auth_info.token = token.map(|token| token.to_owned().into());
         Ok(Self {
             client: Client::try_from(config).context("HTTPS client")?,
         })

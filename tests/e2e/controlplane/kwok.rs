@@ -11,7 +11,7 @@ use super::process::Process;
 use super::workspace::Workspace;
 use crate::http_get;
 
-const READY_LIMIT: Duration = Duration::from_secs(60);
+const READY_LIMIT: Duration = Duration::from_mins(1);
 
 /// The binary brings no stages of its own.
 const CONFIGURATION: &str = include_str!("kwok.yaml");

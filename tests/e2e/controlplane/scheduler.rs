@@ -11,7 +11,7 @@ use super::ports::on_free_ports;
 use super::process::Process;
 use super::workspace::Workspace;
 
-const READY_LIMIT: Duration = Duration::from_secs(60);
+const READY_LIMIT: Duration = Duration::from_mins(1);
 
 /// Killed when dropped, so that the next one can have other profiles.
 pub struct Scheduler {
@@ -38,7 +38,7 @@ impl Scheduler {
             ];
             let program = binaries.path("kube-scheduler");
             let mut process = Process::spawn(workspace, "kube-scheduler", &program, args)?;
-            let probe = HttpsProbe::new(port)?;
+            let probe = HttpsProbe::new(port, None)?;
             process
                 .wait_ready(READY_LIMIT, async |_| probe.get("/readyz").await)
                 .await?;

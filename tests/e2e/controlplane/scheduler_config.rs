@@ -107,7 +107,9 @@ mod tests {
         let text = "extenders:\n- urlPrefix: \"http://127.0.0.1:8888/v1\" # ours\n  weight: 1\n";
         let result = adapted(text, Some("http://127.0.0.1:7")).unwrap();
         assert!(result.contains("- urlPrefix: http://127.0.0.1:7/v1\n  weight: 1\n"));
-        assert!(result.contains("clientConnection:\n  burst: 4000\n  qps: 2000\n  kubeconfig: /k\n"));
+        assert!(
+            result.contains("clientConnection:\n  burst: 4000\n  qps: 2000\n  kubeconfig: /k\n")
+        );
     }
 
     #[test]

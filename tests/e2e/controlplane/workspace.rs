@@ -10,6 +10,8 @@ use crate::progress::report;
 
 /// Enough to see why a component gave up.
 const TAIL_LINES: usize = 15;
+/// Some components write whole objects into one line.
+const LINE_LENGTH: usize = 400;
 
 /// Deleted when the test passed; kept, with the end of each log printed, when it did not.
 #[derive(Debug)]
@@ -30,7 +32,8 @@ impl Workspace {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         // A leftover of an earlier process that had the same number.
         let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
         Ok(Self {
             folder,
             passed: AtomicBool::new(false),
@@ -73,7 +76,8 @@ impl Workspace {
         for log in logs {
             report(&format!("--- end of {}", log.display()));
             for line in tail(&log).lines() {
-                report(line);
+                let short: String = line.chars().take(LINE_LENGTH).collect();
+                report(&short);
             }
         }
     }

@@ -1,0 +1,132 @@
+//! How far the cache can be trusted: which watches have synced, and which are cut since when.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use crate::metrics::Metrics;
+use crate::model::Kind;
+
+/// The state of every watch.
+///
+/// A watch is *open* from the moment the API server accepts it until it breaks; one that stays silent
+/// for long is reopened, so that a connection that died without a word is noticed. While a watch is not
+/// open, its staleness is the time since anything was last heard on it.
+#[derive(Debug)]
+pub struct Freshness {
+    began: Instant,
+    watches: [Watch; Kind::ALL.len()],
+}
+
+#[derive(Debug, Default)]
+struct Watch {
+    synced: AtomicBool,
+    open: AtomicBool,
+    /// Milliseconds after `began`.
+    heard: AtomicU64,
+}
+
+/// Why the cache cannot be trusted now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distrust {
+    /// The first list has not arrived.
+    NotSynced(Kind),
+    /// The watch is cut for longer than allowed.
+    Stale(Kind),
+}
+
+impl Default for Freshness {
+    fn default() -> Self {
+        Self { began: Instant::now(), watches: std::array::from_fn(|_| Watch::default()) }
+    }
+}
+
+impl Freshness {
+    /// The first full list is in the cache, or the kind is known not to be installed.
+    pub fn mark_synced(&self, kind: Kind) {
+        self.watch(kind).synced.store(true, Relaxed);
+        self.mark_heard(kind);
+    }
+
+    /// The API server accepted the watch, or said something on it.
+    pub fn mark_heard(&self, kind: Kind) {
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.watch(kind).heard.store(now, Relaxed);
+    }
+
+    /// The watch is open.
+    pub fn mark_open(&self, kind: Kind) {
+        self.mark_heard(kind);
+        self.watch(kind).open.store(true, Relaxed);
+    }
+
+    /// The watch broke.
+    pub fn mark_cut(&self, kind: Kind) {
+        self.watch(kind).open.store(false, Relaxed);
+    }
+
+    /// Whether the first list has arrived.
+    pub fn is_synced(&self, kind: Kind) -> bool {
+        self.watch(kind).synced.load(Relaxed)
+    }
+
+    /// Zero while the watch is open, else the time since it was last heard.
+    pub fn staleness(&self, kind: Kind) -> Duration {
+        let watch = self.watch(kind);
+        if watch.open.load(Relaxed) {
+            return Duration::ZERO;
+        }
+        self.began.elapsed().saturating_sub(Duration::from_millis(watch.heard.load(Relaxed)))
+    }
+
+    /// The first reason not to trust the cache, if there is one.
+    pub fn distrust(&self, limit: Duration) -> Option<Distrust> {
+        let unsynced = Kind::ALL.into_iter().find(|kind| !self.is_synced(*kind));
+        let stale = || Kind::ALL.into_iter().find(|kind| self.staleness(*kind) > limit);
+        unsynced.map(Distrust::NotSynced).or_else(|| stale().map(Distrust::Stale))
+    }
+
+    /// Declares every kind complete and current, as a file is.
+    pub fn mark_all_current(&self) {
+        for kind in Kind::ALL {
+            self.mark_synced(kind);
+            self.mark_open(kind);
+        }
+    }
+
+    /// Shows the staleness of every kind.
+    pub fn publish(&self, metrics: &Metrics) {
+        for kind in Kind::ALL {
+            let gauge = metrics.cache_staleness.with_label_values(&[kind.label()]);
+            gauge.set(self.staleness(kind).as_secs_f64());
+        }
+    }
+
+    fn watch(&self, kind: Kind) -> &Watch {
+        &self.watches[kind.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Distrust, Freshness};
+    use crate::model::Kind;
+
+    #[test]
+    fn trust_needs_every_watch_synced_and_none_cut_for_long() {
+        let freshness = Freshness::default();
+        assert_eq!(freshness.distrust(Duration::MAX), Some(Distrust::NotSynced(Kind::Node)));
+        freshness.mark_all_current();
+        assert_eq!(freshness.distrust(Duration::ZERO), None);
+
+        freshness.mark_cut(Kind::Pod);
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(freshness.staleness(Kind::Pod) >= Duration::from_millis(4));
+        assert_eq!(freshness.distrust(Duration::ZERO), Some(Distrust::Stale(Kind::Pod)));
+        assert_eq!(freshness.distrust(Duration::from_secs(60)), None);
+
+        freshness.mark_open(Kind::Pod);
+        assert_eq!(freshness.staleness(Kind::Pod), Duration::ZERO);
+    }
+}

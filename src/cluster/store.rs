@@ -1,0 +1,49 @@
+//! The one place where the view changes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use crate::metrics::Metrics;
+use crate::view::View;
+use crate::view::change::{Change, Dropped};
+
+/// Holds the published view and lets one writer at a time replace it.
+///
+/// A change is made on a clone, which shares nearly everything with the view it replaces, and is then
+/// published whole: readers take no lock, and a change that panics halfway leaves no trace.
+#[derive(Debug)]
+pub struct Store {
+    published: ArcSwap<View>,
+    writer: Mutex<()>,
+    metrics: Arc<Metrics>,
+}
+
+impl Store {
+    /// An empty store.
+    pub fn new(metrics: Arc<Metrics>) -> Self {
+        Self { published: ArcSwap::default(), writer: Mutex::default(), metrics }
+    }
+
+    /// The view to decide on: one per request.
+    pub fn view(&self) -> Arc<View> {
+        self.published.load_full()
+    }
+
+    /// Takes in what a watch tells, all of it at once.
+    pub fn apply(&self, changes: impl IntoIterator<Item = Change>) {
+        self.write(|view| changes.into_iter().flat_map(|change| view.apply(change)).collect());
+    }
+
+    /// Makes a change to the ledger's half of the view.
+    pub fn write(&self, change: impl FnOnce(&mut View) -> Dropped) {
+        let guard = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut view = View::clone(&self.published.load());
+        let dropped = change(&mut view);
+        self.published.store(Arc::new(view));
+        drop(guard);
+        for cause in dropped {
+            self.metrics.ledger_dropped.with_label_values(&[cause.label()]).inc();
+        }
+    }
+}
