@@ -1,9 +1,14 @@
 //! Berth: a kube-scheduler extender. See `docs/architecture.md` for the picture.
 
 pub mod cluster;
+pub mod config;
+pub mod engine;
 #[cfg(test)]
 pub mod fixtures;
 pub mod ledger;
 pub mod metrics;
 pub mod model;
+pub mod policy;
+pub mod verbs;
 pub mod view;
+pub mod wire;

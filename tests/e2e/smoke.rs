@@ -1,5 +1,7 @@
 //! Does the test bed itself work? Everything here runs without Berth.
 
+mod echo_extender;
+
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
@@ -13,6 +15,8 @@ use crate::fixtures::{
     wait_until_all_bound,
 };
 use crate::progress::report;
+use crate::recorder::Recorder;
+use echo_extender::EchoExtender;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -92,6 +96,38 @@ async fn scheduling_goes_on_after_a_restart_of_the_api_server() -> Result<()> {
         let _successor = plane.start_scheduler(PLAIN, None).await?;
         create_all(&client, &pods("later", 20, |pod| pod)).await?;
         wait_until_all_bound(&client, 60, MINUTE).await
+    })
+    .await
+}
+
+#[tokio::test]
+async fn calls_to_an_extender_are_recorded() -> Result<()> {
+    const CONFIGURATION: &str = "apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+extenders:
+- urlPrefix: http://127.0.0.1:8888
+  filterVerb: filter
+  nodeCacheCapable: true
+";
+    ControlPlane::run(Options::default(), async |plane| {
+        let client = plane.client();
+        let extender = EchoExtender::start().await?;
+        let recorder = Recorder::start(extender.address(), 100).await?;
+        let url = recorder.url();
+        let _scheduler = plane.start_scheduler(CONFIGURATION, Some(&url)).await?;
+        create_all(&client, &nodes(10).build()).await?;
+        create_all(&client, &pods("p", 20, |pod| pod)).await?;
+        wait_until_all_bound(&client, 20, MINUTE).await?;
+
+        let calls = recorder.take();
+        ensure!(calls.len() >= 20, "only {} calls on record", calls.len());
+        for call in calls {
+            let request: serde_json::Value = serde_json::from_slice(&call.request)?;
+            let response: serde_json::Value = serde_json::from_slice(&call.response)?;
+            ensure!((call.path.as_str(), call.status) == ("/filter", 200));
+            ensure!(request["NodeNames"] == response["NodeNames"]);
+        }
+        Ok(())
     })
     .await
 }

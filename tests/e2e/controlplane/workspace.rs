@@ -63,7 +63,7 @@ impl Workspace {
         self.passed.store(true, Ordering::Relaxed);
     }
 
-    fn print_logs(&self) {
+    fn keep_logs(&self) {
         report(&format!("logs are kept in {}", self.folder.display()));
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return;
@@ -88,7 +88,7 @@ impl Drop for Workspace {
         if self.passed.load(Ordering::Relaxed) && !std::thread::panicking() {
             let _ = fs::remove_dir_all(&self.folder);
         } else {
-            self.print_logs();
+            self.keep_logs();
         }
     }
 }

@@ -1,0 +1,185 @@
+//! The shape of the configuration file, with its defaults.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::ShortDuration;
+
+/// `apiVersion` of the file.
+pub const API_VERSION: &str = "config.berth.dev/v1alpha1";
+/// `kind` of the file.
+pub const KIND: &str = "BerthConfiguration";
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Config {
+    /// Always `config.berth.dev/v1alpha1`.
+    pub api_version: String,
+    /// Always `BerthConfiguration`.
+    pub kind: String,
+    /// Default spreading.
+    #[serde(default)]
+    pub topology_spread: TopologySpread,
+    /// What to do with nominated nodes.
+    #[serde(default)]
+    pub nominated_node: NominatedNode,
+    /// Replica groups.
+    #[serde(default)]
+    pub replica_groups: Empty,
+    /// Preemption.
+    #[serde(default)]
+    pub preemption: Empty,
+    /// The server.
+    #[serde(default)]
+    pub server: Server,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            topology_spread: TopologySpread::default(),
+            nominated_node: NominatedNode::default(),
+            replica_groups: Empty::default(),
+            preemption: Empty::default(),
+            server: Server::default(),
+        }
+    }
+}
+
+/// A section that takes no settings yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Empty {}
+
+/// Default spreading, in the words of kube-scheduler's `PodTopologySpreadArgs`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct TopologySpread {
+    /// Built-in constraints, or those listed.
+    pub defaulting_type: DefaultingType,
+    /// With `List`: the constraints.
+    pub default_constraints: Vec<serde_json::Value>,
+    /// Constraints for some namespaces or pods.
+    pub overrides: Vec<serde_json::Value>,
+}
+
+/// Where default constraints come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DefaultingType {
+    /// Built-in ones.
+    #[default]
+    System,
+    /// The listed ones.
+    List,
+}
+
+/// What to do with nominated nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct NominatedNode {
+    /// Whether the nominated node is tried first.
+    pub policy: NominatedNodePolicy,
+}
+
+/// Whether the nominated node is tried first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NominatedNodePolicy {
+    /// It is.
+    #[default]
+    Prefer,
+    /// It is a node like any other.
+    Disabled,
+}
+
+/// The server: encryption, limits and patience.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Server {
+    /// Serve TLS with this certificate. Takes effect at the next start; renewed files are picked up.
+    pub tls: Option<Tls>,
+    /// Allow plain HTTP on addresses that others can reach.
+    pub insecure: bool,
+    /// What is refused rather than queued.
+    pub limits: Limits,
+    /// How long to wait for what.
+    pub timeouts: Timeouts,
+    /// A watch that is cut for longer makes Berth not ready, and filter answer with an error.
+    pub staleness_limit: ShortDuration,
+    /// How long a placement that nobody confirms or denies is remembered.
+    pub ledger_ttl: ShortDuration,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            tls: None,
+            insecure: false,
+            limits: Limits::default(),
+            timeouts: Timeouts::default(),
+            staleness_limit: ShortDuration::seconds(60),
+            ledger_ttl: ShortDuration::seconds(60),
+        }
+    }
+}
+
+/// The certificate to serve with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Tls {
+    /// PEM file with the certificate chain.
+    pub cert_file: PathBuf,
+    /// PEM file with the private key.
+    pub key_file: PathBuf,
+    /// PEM file with the authorities whose clients are let in; absent lets everybody in.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "clientCAFile")]
+    pub client_ca_file: Option<PathBuf>,
+}
+
+/// What is refused rather than queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Limits {
+    /// Longest body. The default holds 5,000 whole Node objects.
+    pub max_body_bytes: usize,
+    /// Most requests under way at once; more are answered 503.
+    pub max_in_flight: usize,
+    /// Most connections at once; more are closed at once. Takes effect at the next start.
+    pub max_connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_body_bytes: 64 * 1024 * 1024, max_in_flight: 64, max_connections: 512 }
+    }
+}
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// For a request's head, and so for the next request on an idle connection. kube-scheduler keeps
+    /// idle connections 90 s and does not repeat a POST that hits one that was just closed, so this must
+    /// be longer. Takes effect at the next start.
+    pub idle: ShortDuration,
+    /// For a request's body.
+    pub body: ShortDuration,
+    /// For the API server's answer to a binding. Takes effect at the next start.
+    pub bind: ShortDuration,
+    /// For requests under way when told to stop.
+    pub drain: ShortDuration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            idle: ShortDuration::seconds(120),
+            body: ShortDuration::seconds(10),
+            bind: ShortDuration::seconds(10),
+            drain: ShortDuration::seconds(15),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! kube-scheduler's extender protocol: what comes in and what goes out.
+//!
+//! The Go types behind it carry no JSON tags, so names are in Go's casing and are matched in any casing,
+//! and nil arrives as `null`. Strings are borrowed from the request, and nodes sent as whole objects are
+//! answered with the very bytes they came in.
+
+mod args;
+mod error;
+pub mod reply;
+
+pub use args::{BindArgs, Candidates, NodeVictims, PreemptArgs, SchedulingArgs};
+pub use error::WireError;

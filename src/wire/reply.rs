@@ -1,0 +1,182 @@
+//! Answers, written straight to bytes.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::{Candidates, NodeVictims};
+use crate::policy::{Rejection, Verdicts};
+
+/// The answer to filter: who passes, who does not and why.
+pub fn filter(candidates: &Candidates<'_>, verdicts: &Verdicts) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + candidates.names.len() * 24);
+    match &candidates.objects {
+        None => {
+            out.extend_from_slice(br#"{"Nodes":null,"NodeNames":"#);
+            let names = candidates.names.iter().enumerate();
+            list(&mut out, names.filter(|(at, _)| verdicts.passes(*at)), |out, (_, name)| {
+                string(out, name);
+            });
+        }
+        Some(objects) => {
+            out.extend_from_slice(br#"{"Nodes":{"metadata":{},"items":"#);
+            let objects = objects.iter().enumerate();
+            list(&mut out, objects.filter(|(at, _)| verdicts.passes(*at)), |out, (_, object)| {
+                raw(out, object);
+            });
+            out.extend_from_slice(br#"},"NodeNames":null"#);
+        }
+    }
+    out.extend_from_slice(br#","FailedNodes":{"#);
+    reasons(&mut out, candidates, verdicts, true);
+    out.extend_from_slice(br#"},"FailedAndUnresolvableNodes":{"#);
+    reasons(&mut out, candidates, verdicts, false);
+    out.extend_from_slice(br#"},"Error":""}"#);
+    out
+}
+
+/// The answer to filter when no decision can be made: kube-scheduler will try again soon.
+pub fn filter_error(reason: &str) -> Vec<u8> {
+    let mut out =
+        br#"{"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":"#
+            .to_vec();
+    string(&mut out, reason);
+    out.push(b'}');
+    out
+}
+
+/// The answer to prioritize.
+pub fn prioritize(names: &[Cow<'_, str>], scores: &[i64]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(2 + names.len() * 48);
+    list(&mut out, names.iter().zip(scores), |out, (name, score)| {
+        out.extend_from_slice(br#"{"Host":"#);
+        string(out, name);
+        out.extend_from_slice(br#","Score":"#);
+        out.extend_from_slice(score.to_string().as_bytes());
+        out.push(b'}');
+    });
+    out
+}
+
+/// The answer to preempt: the candidates worth considering, as they came.
+pub fn preempt<'a>(candidates: impl Iterator<Item = &'a NodeVictims<'a>>) -> Vec<u8> {
+    let mut out = br#"{"NodeNameToMetaVictims":{"#.to_vec();
+    separated(&mut out, candidates, |out, candidate| {
+        string(out, &candidate.node);
+        out.extend_from_slice(br#":{"Pods":"#);
+        match &candidate.uids {
+            None => out.extend_from_slice(b"null"),
+            Some(uids) => list(out, uids.iter(), |out, uid| {
+                out.extend_from_slice(br#"{"UID":"#);
+                string(out, uid);
+                out.push(b'}');
+            }),
+        }
+        out.extend_from_slice(br#","NumPDBViolations":"#);
+        out.extend_from_slice(candidate.budget_violations.to_string().as_bytes());
+        out.push(b'}');
+    });
+    out.extend_from_slice(b"}}");
+    out
+}
+
+/// The answer to bind; an empty reason means success.
+pub fn bind(reason: &str) -> Vec<u8> {
+    let mut out = br#"{"Error":"#.to_vec();
+    string(&mut out, reason);
+    out.push(b'}');
+    out
+}
+
+/// One line that says what is wrong with a request.
+pub fn problem(reason: &str) -> Vec<u8> {
+    let mut out = br#"{"error":"#.to_vec();
+    string(&mut out, reason);
+    out.push(b'}');
+    out
+}
+
+fn reasons(out: &mut Vec<u8>, candidates: &Candidates<'_>, verdicts: &Verdicts, resolvable: bool) {
+    let rejected = verdicts.rejections().filter(|(_, why)| why.resolvable == resolvable);
+    separated(out, rejected, |out, (at, Rejection { reason, .. })| {
+        string(out, &candidates.names[at]);
+        out.push(b':');
+        string(out, reason);
+    });
+}
+
+fn list<T>(out: &mut Vec<u8>, items: impl Iterator<Item = T>, write: impl FnMut(&mut Vec<u8>, T)) {
+    out.push(b'[');
+    separated(out, items, write);
+    out.push(b']');
+}
+
+fn separated<T>(
+    out: &mut Vec<u8>,
+    items: impl Iterator<Item = T>,
+    mut write: impl FnMut(&mut Vec<u8>, T),
+) {
+    for (at, item) in items.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        write(out, item);
+    }
+}
+
+fn raw(out: &mut Vec<u8>, value: &RawValue) {
+    out.extend_from_slice(value.get().as_bytes());
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    if text.bytes().all(plain) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        // A string always serialises, and a vector takes everything.
+        serde_json::to_writer(out, text).unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bind, filter, filter_error, preempt, prioritize};
+    use crate::policy::{Rejection, Verdicts};
+    use crate::wire::{Candidates, NodeVictims};
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).expect("answers are text")
+    }
+
+    #[test]
+    fn rejected_nodes_are_sorted_by_whether_preemption_could_help() {
+        let candidates =
+            Candidates { names: vec!["a".into(), "b\"".into(), "c".into()], objects: None };
+        let mut verdicts = Verdicts::all_pass(3);
+        let policy = "test";
+        verdicts.reject(1, Rejection { policy, reason: "too full", resolvable: true });
+        verdicts.reject(2, Rejection { policy, reason: "no rack", resolvable: false });
+        assert_eq!(
+            text(filter(&candidates, &verdicts)),
+            r#"{"Nodes":null,"NodeNames":["a"],"FailedNodes":{"b\"":"too full"},"FailedAndUnresolvableNodes":{"c":"no rack"},"Error":""}"#
+        );
+    }
+
+    #[test]
+    fn the_other_answers_have_gos_names() {
+        assert_eq!(
+            text(filter_error("not \"ready\"")),
+            r#"{"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":"not \"ready\""}"#
+        );
+        assert_eq!(text(prioritize(&["a".into()], &[7])), r#"[{"Host":"a","Score":7}]"#);
+        assert_eq!(text(bind("")), r#"{"Error":""}"#);
+        let victims =
+            NodeVictims { node: "a".into(), uids: Some(vec!["u".into()]), budget_violations: 2 };
+        assert_eq!(
+            text(preempt([&victims].into_iter())),
+            r#"{"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"u"}],"NumPDBViolations":2}}}"#
+        );
+    }
+}
