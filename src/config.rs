@@ -8,6 +8,5 @@ mod validate;
 pub use duration::ShortDuration;
 pub use load::{ConfigError, load, parse};
 pub use schema::{
-    Config, DefaultingType, Limits, NominatedNode, NominatedNodePolicy, Server, Timeouts, Tls,
-    TopologySpread,
+    Config, DefaultingType, Limits, NominatedNode, NominatedNodePolicy, Server, Timeouts, Tls, TopologySpread,
 };

@@ -49,12 +49,8 @@ pub struct NodeBuilder(Node, Vec<(Name, Name)>);
 
 /// A node without labels.
 pub fn node(name: &str) -> NodeBuilder {
-    let node = Node {
-        name: name.into(),
-        labels: Labels::default(),
-        taints: Box::default(),
-        unschedulable: false,
-    };
+    let node =
+        Node { name: name.into(), labels: Labels::default(), taints: Box::default(), unschedulable: false };
     NodeBuilder(node, Vec::new())
 }
 

@@ -142,12 +142,8 @@ impl Ledger {
             Some(node) => Phase::Assumed { node, binding: false },
             None => Phase::Offered,
         };
-        let entry = Entry {
-            phase,
-            prior_failure: pod.failed_attempt,
-            deadline: self.clock + ttl,
-            pod: pod.clone(),
-        };
+        let entry =
+            Entry { phase, prior_failure: pod.failed_attempt, deadline: self.clock + ttl, pod: pod.clone() };
         self.entries.insert(pod.uid.clone(), entry).map(|_| DropCause::Refiltered)
     }
 

@@ -14,8 +14,7 @@ use crate::view::View;
 
 /// From a hundred microseconds, the cost of a small call, to kube-scheduler's patience.
 const SECONDS: &[f64] = &[
-    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
-    10.0,
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
 /// The metrics and the registry that holds them.
@@ -101,11 +100,7 @@ impl Metrics {
             )?,
             panics: maker.counter("panics_total", "Panics caught while deciding.", &["verb"])?,
             inflight: maker.gauge("inflight_requests", "Requests under way.", &["verb"])?,
-            connections: maker.counter(
-                "connections_total",
-                "TCP connections accepted.",
-                &["listener"],
-            )?,
+            connections: maker.counter("connections_total", "TCP connections accepted.", &["listener"])?,
             connections_open: maker.gauge("connections_open", "TCP connections open.", &["listener"])?,
             cache_objects: maker.gauge("cache_objects", "Objects in the cluster cache.", &["kind"])?,
             cache_staleness: maker.float_gauge(

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use imbl::HashMap;
 
-pub use self::hosts::{Host, HostId};
 use self::hosts::Hosts;
+pub use self::hosts::{Host, HostId};
 pub use self::namespaced::Namespaced;
 use crate::ledger::{Ledger, Phase};
 use crate::model::{
-    DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Service,
-    Uid, Workload,
+    DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Service, Uid,
+    Workload,
 };
 
 /// Everything a decision may depend on.
@@ -116,15 +116,11 @@ impl View {
     /// Every object of a kind as the watch shows it, for comparing with the API server.
     pub fn objects(&self, kind: Kind) -> Vec<Object> {
         match kind {
-            Kind::Node => {
-                self.hosts().filter_map(|host| host.node.clone()).map(Object::Node).collect()
-            }
+            Kind::Node => self.hosts().filter_map(|host| host.node.clone()).map(Object::Node).collect(),
             Kind::Pod => self.pods.values().cloned().map(Object::Pod).collect(),
             Kind::Namespace => self.namespaces.values().cloned().map(Object::Namespace).collect(),
             Kind::Service => self.services.iter().cloned().map(Object::Service).collect(),
-            Kind::PodDisruptionBudget => {
-                self.budgets.iter().cloned().map(Object::DisruptionBudget).collect()
-            }
+            Kind::PodDisruptionBudget => self.budgets.iter().cloned().map(Object::DisruptionBudget).collect(),
             Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
                 let workloads = self.workloads(kind).into_iter().flat_map(Namespaced::iter);
                 workloads.map(|object| Object::Workload(kind, object.clone())).collect()

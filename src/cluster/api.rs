@@ -110,9 +110,8 @@ impl Api {
             let root = if group.is_empty() { "/api".to_owned() } else { format!("/apis/{group}") };
             return Ok(Some(format!("{root}/v1/{plural}")));
         }
-        let request = http::Request::get(format!("/apis/{group}"))
-            .body(Vec::new())
-            .map_err(kube::Error::HttpError)?;
+        let request =
+            http::Request::get(format!("/apis/{group}")).body(Vec::new()).map_err(kube::Error::HttpError)?;
         match in_time(self.client.request::<APIGroup>(request)).await {
             Ok(served) => {
                 let version = served.preferred_version.or_else(|| served.versions.into_iter().next());

@@ -48,9 +48,7 @@ impl Binder {
             Binder::Api(client, patience) => {
                 match tokio::time::timeout(*patience, bind_at_api(client, order)).await {
                     Ok(result) => result,
-                    Err(_) => {
-                        Err(BindError::Unknown("the API server did not answer in time".to_owned()))
-                    }
+                    Err(_) => Err(BindError::Unknown("the API server did not answer in time".to_owned())),
                 }
             }
             Binder::InMemory(store) => bind_in_memory(store, order),
@@ -78,9 +76,7 @@ async fn bind_at_api(client: &Client, order: &BindOrder) -> Result<(), BindError
     match answer {
         Ok(_) => Ok(()),
         // 5xx may come from a proxy or a server that stored the binding and then failed.
-        Err(kube::Error::Api(status)) if status.code < 500 => {
-            Err(BindError::Refused(status.message.clone()))
-        }
+        Err(kube::Error::Api(status)) if status.code < 500 => Err(BindError::Refused(status.message.clone())),
         Err(error) => Err(BindError::Unknown(error.to_string())),
     }
 }
@@ -93,10 +89,8 @@ fn bind_in_memory(store: &Store, order: &BindOrder) -> Result<(), BindError> {
             refusal = Some(format!("pod {} is already assigned to node {node}", order.key));
             return Vec::new();
         }
-        let mut pod = known.map_or_else(
-            || Pod::identity_only(order.uid.clone(), order.key.clone()),
-            |pod| Pod::clone(pod),
-        );
+        let mut pod = known
+            .map_or_else(|| Pod::identity_only(order.uid.clone(), order.key.clone()), |pod| Pod::clone(pod));
         pod.node = Some(order.node.clone());
         view.apply(Change::Upsert(Object::Pod(Arc::new(pod))))
     });

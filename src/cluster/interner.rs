@@ -27,10 +27,7 @@ impl Interner {
     }
 
     /// The shared copy of `labels`; pods of one workload mostly carry the same set.
-    pub fn labels<K: AsRef<str>, V: AsRef<str>>(
-        &self,
-        pairs: impl IntoIterator<Item = (K, V)>,
-    ) -> Labels {
+    pub fn labels<K: AsRef<str>, V: AsRef<str>>(&self, pairs: impl IntoIterator<Item = (K, V)>) -> Labels {
         let labels: Labels =
             pairs.into_iter().map(|(k, v)| (self.name(k.as_ref()), self.name(v.as_ref()))).collect();
         if let Some(known) = self.label_sets.get(&labels) {

@@ -12,8 +12,8 @@ pub use self::objects::{ListMeta, PodObject};
 use super::Interner;
 use crate::model::selector::Requirement;
 use crate::model::{
-    Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
-    Selector, Service, Taint, Workload,
+    Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Selector,
+    Service, Taint, Workload,
 };
 
 /// What became of an object.
@@ -174,15 +174,13 @@ fn failed_attempt(status: &json::PodStatus) -> Option<u64> {
 }
 
 fn equalities(labels: json::StringMap, interner: &Interner) -> impl Iterator<Item = Requirement> {
-    labels.0.into_iter().map(|(key, value)| {
-        Requirement::In(interner.name(&key), Box::new([interner.name(&value)]))
-    })
+    labels
+        .0
+        .into_iter()
+        .map(|(key, value)| Requirement::In(interner.name(&key), Box::new([interner.name(&value)])))
 }
 
-fn selector(
-    selector: json::SelectorObject,
-    interner: &Interner,
-) -> Result<Selector, serde_json::Error> {
+fn selector(selector: json::SelectorObject, interner: &Interner) -> Result<Selector, serde_json::Error> {
     let equalities = equalities(selector.match_labels.unwrap_or_default(), interner).map(Ok);
     let expressions = selector.match_expressions.unwrap_or_default().into_iter().map(|expression| {
         let key = interner.name(&expression.key);

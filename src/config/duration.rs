@@ -61,7 +61,9 @@ mod tests {
         {
             assert_eq!(ShortDuration::parse(text).map(|d| d.to_string()).as_deref(), Some(written));
         }
-        for text in ["", "s", "10", "-1s", "1.5s", "10 s", "1d", "99999999999999999999s", "9999999999999999999h"] {
+        for text in
+            ["", "s", "10", "-1s", "1.5s", "10 s", "1d", "99999999999999999999s", "9999999999999999999h"]
+        {
             assert_eq!(ShortDuration::parse(text), None, "{text}");
         }
     }

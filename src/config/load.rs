@@ -96,7 +96,9 @@ mod tests {
             let error = parse(&format!("{HEAD}{text}\n")).expect_err(text).to_string();
             assert!(error.contains(path), "{text}: {error}");
         }
-        for text in ["", "- a", "kind: BerthConfiguration", "apiVersion: v1\nkind: BerthConfiguration", "a: ["] {
+        for text in
+            ["", "- a", "kind: BerthConfiguration", "apiVersion: v1\nkind: BerthConfiguration", "a: ["]
+        {
             assert!(parse(text).is_err(), "{text:?}");
         }
     }

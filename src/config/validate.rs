@@ -37,7 +37,10 @@ pub fn validate(config: &Config) -> Result<(), (String, String)> {
         }
     }
     if server.timeouts.idle.0 <= Duration::from_secs(90) {
-        return wrong("server.timeouts.idle", "must be longer than 90s, for which kube-scheduler keeps idle connections");
+        return wrong(
+            "server.timeouts.idle",
+            "must be longer than 90s, for which kube-scheduler keeps idle connections",
+        );
     }
     for (path, value) in [
         ("server.timeouts.body", server.timeouts.body),

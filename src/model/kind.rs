@@ -63,11 +63,7 @@ impl Kind {
     /// The API group; empty for the core group.
     pub const fn group(self) -> &'static str {
         match self {
-            Kind::Node
-            | Kind::Pod
-            | Kind::Namespace
-            | Kind::Service
-            | Kind::ReplicationController => "",
+            Kind::Node | Kind::Pod | Kind::Namespace | Kind::Service | Kind::ReplicationController => "",
             Kind::ReplicaSet | Kind::StatefulSet => "apps",
             Kind::PodDisruptionBudget => "policy",
             Kind::LeaderWorkerSet => "leaderworkerset.x-k8s.io",

@@ -25,12 +25,8 @@ pub enum Requirement {
 impl Requirement {
     fn holds(&self, labels: &Labels) -> bool {
         match self {
-            Requirement::In(key, values) => {
-                labels.get(key).is_some_and(|value| values.contains(value))
-            }
-            Requirement::NotIn(key, values) => {
-                labels.get(key).is_none_or(|value| !values.contains(value))
-            }
+            Requirement::In(key, values) => labels.get(key).is_some_and(|value| values.contains(value)),
+            Requirement::NotIn(key, values) => labels.get(key).is_none_or(|value| !values.contains(value)),
             Requirement::Exists(key) => labels.get(key).is_some(),
             Requirement::DoesNotExist(key) => labels.get(key).is_none(),
         }

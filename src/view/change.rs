@@ -58,9 +58,7 @@ impl View {
         if uid.is_empty() || shown.is_some_and(|pod| pod.node.is_some()) {
             return;
         }
-        let pod = shown
-            .cloned()
-            .unwrap_or_else(|| Arc::new(Pod::identity_only(uid.clone(), key.clone())));
+        let pod = shown.cloned().unwrap_or_else(|| Arc::new(Pod::identity_only(uid.clone(), key.clone())));
         self.keeping_places(uid, |view| view.ledger.assume(pod, node, ttl));
     }
 

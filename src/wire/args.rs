@@ -148,8 +148,7 @@ fn victims<'a>(
             let pods: Vec<&'a RawValue> = serde_json::from_str(pods.get())?;
             pods.into_iter().map(&uid).collect::<Result<Vec<_>, WireError>>()
         });
-        let budget_violations =
-            violations.map_or(Ok(0), |number| serde_json::from_str(number.get()))?;
+        let budget_violations = violations.map_or(Ok(0), |number| serde_json::from_str(number.get()))?;
         Ok(NodeVictims { node, uids: uids.transpose()?, budget_violations })
     };
     entries.into_iter().map(read).collect()
@@ -163,10 +162,7 @@ fn text_or_empty(value: Option<&RawValue>) -> Result<Cow<'_, str>, WireError> {
 }
 
 /// The named fields of a JSON object, each as it stands in the text; `null` counts as absent.
-fn fields<'a, const N: usize>(
-    body: &'a [u8],
-    names: [&'static str; N],
-) -> Result<Fields<'a, N>, WireError> {
+fn fields<'a, const N: usize>(body: &'a [u8], names: [&'static str; N]) -> Result<Fields<'a, N>, WireError> {
     let text = std::str::from_utf8(body).map_err(|_| WireError::NotUtf8)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let fields = deserializer.deserialize_map(FieldsVisitor { names })?;
@@ -282,11 +278,7 @@ mod tests {
             {"metadata":{"uid":"1"}},{"metadata":{"uid":"2"}}],"NumPDBViolations":3},
             "a":{"Pods":null,"NumPDBViolations":0}}}"#;
         let expected = [
-            NodeVictims {
-                node: "b".into(),
-                uids: Some(vec!["1".into(), "2".into()]),
-                budget_violations: 3,
-            },
+            NodeVictims { node: "b".into(), uids: Some(vec!["1".into(), "2".into()]), budget_violations: 3 },
             NodeVictims { node: "a".into(), uids: None, budget_violations: 0 },
         ];
         for body in [&meta[..], &full[..]] {
@@ -305,7 +297,11 @@ mod tests {
             ("a list", b"[]".to_vec(), "wrong_shape"),
             ("names of another type", format!("{{{pod},\"NodeNames\":[1]}}").into(), "wrong_shape"),
             ("pod of another type", br#"{"Pod":[],"NodeNames":[]}"#.to_vec(), "wrong_shape"),
-            ("node without metadata", format!("{{{pod},\"Nodes\":{{\"items\":[{{}}]}}}}").into(), "wrong_shape"),
+            (
+                "node without metadata",
+                format!("{{{pod},\"Nodes\":{{\"items\":[{{}}]}}}}").into(),
+                "wrong_shape",
+            ),
             ("no pod", br#"{"Pod":null,"NodeNames":[]}"#.to_vec(), "missing_pod"),
             ("neither form", format!("{{{pod}}}").into(), "node_forms"),
             ("both forms", format!("{{{pod},\"NodeNames\":[],\"Nodes\":{{}}}}").into(), "node_forms"),

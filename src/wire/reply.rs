@@ -111,11 +111,7 @@ fn list<T>(out: &mut Vec<u8>, items: impl Iterator<Item = T>, write: impl FnMut(
     out.push(b']');
 }
 
-fn separated<T>(
-    out: &mut Vec<u8>,
-    items: impl Iterator<Item = T>,
-    mut write: impl FnMut(&mut Vec<u8>, T),
-) {
+fn separated<T>(out: &mut Vec<u8>, items: impl Iterator<Item = T>, mut write: impl FnMut(&mut Vec<u8>, T)) {
     for (at, item) in items.enumerate() {
         if at > 0 {
             out.push(b',');
@@ -152,8 +148,7 @@ mod tests {
 
     #[test]
     fn rejected_nodes_are_sorted_by_whether_preemption_could_help() {
-        let candidates =
-            Candidates { names: vec!["a".into(), "b\"".into(), "c".into()], objects: None };
+        let candidates = Candidates { names: vec!["a".into(), "b\"".into(), "c".into()], objects: None };
         let mut verdicts = Verdicts::all_pass(3);
         let policy = "test";
         verdicts.reject(1, Rejection { policy, reason: "too full", resolvable: true });
@@ -172,8 +167,7 @@ mod tests {
         );
         assert_eq!(text(prioritize(&["a".into()], &[7])), r#"[{"Host":"a","Score":7}]"#);
         assert_eq!(text(bind("")), r#"{"Error":""}"#);
-        let victims =
-            NodeVictims { node: "a".into(), uids: Some(vec!["u".into()]), budget_violations: 2 };
+        let victims = NodeVictims { node: "a".into(), uids: Some(vec!["u".into()]), budget_violations: 2 };
         assert_eq!(
             text(preempt([&victims].into_iter())),
             r#"{"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"u"}],"NumPDBViolations":2}}}"#

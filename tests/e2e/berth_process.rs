@@ -28,12 +28,7 @@ pub struct BerthOptions<'a> {
 impl<'a> BerthOptions<'a> {
     /// Defaults and free ports.
     pub fn new(program: &'a Path) -> Self {
-        Self {
-            program,
-            port: 0,
-            admin_port: 0,
-            config: None,
-        }
+        Self { program, port: 0, admin_port: 0, config: None }
     }
 
     pub fn config(mut self, file: &'a Path) -> Self {
@@ -58,11 +53,7 @@ pub struct BerthProcess {
 }
 
 impl BerthProcess {
-    pub async fn start(
-        workspace: &Workspace,
-        kubeconfig: &Path,
-        options: BerthOptions<'_>,
-    ) -> Result<Self> {
+    pub async fn start(workspace: &Workspace, kubeconfig: &Path, options: BerthOptions<'_>) -> Result<Self> {
         let mut berth = Self::start_unready(workspace, kubeconfig, options).await?;
         let admin = berth.admin;
         berth
@@ -97,11 +88,7 @@ impl BerthProcess {
                 listening(&process.stdout()).context("it has not said where it listens")
             })
             .await?;
-        Ok(Self {
-            process,
-            verbs,
-            admin,
-        })
+        Ok(Self { process, verbs, admin })
     }
 
     /// What kube-scheduler's `urlPrefix` should say.
@@ -153,9 +140,7 @@ impl BerthProcess {
 fn listening(stdout: &str) -> Option<(SocketAddr, SocketAddr)> {
     let complete = &stdout[..stdout.rfind('\n')?];
     complete.lines().find_map(|line| {
-        let (verbs, admin) = line
-            .strip_prefix("listening verbs=")?
-            .split_once(" admin=")?;
+        let (verbs, admin) = line.strip_prefix("listening verbs=")?.split_once(" admin=")?;
         Some((verbs.parse().ok()?, admin.trim().parse().ok()?))
     })
 }

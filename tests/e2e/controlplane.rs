@@ -57,11 +57,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            controllers: true,
-            kubelets: true,
-            limit: Duration::from_mins(5),
-        }
+        Self { controllers: true, kubelets: true, limit: Duration::from_mins(5) }
     }
 }
 
@@ -82,10 +78,7 @@ pub struct ControlPlane {
 impl ControlPlane {
     /// Runs one test on a fresh cluster, within the options' time limit. The logs are kept unless
     /// the test passes.
-    pub async fn run(
-        options: Options,
-        test: impl AsyncFnOnce(&mut Self) -> Result<()>,
-    ) -> Result<()> {
+    pub async fn run(options: Options, test: impl AsyncFnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let limit = options.limit;
         let mut plane = Self::start(options).await?;
         match timeout(limit, test(&mut plane)).await {
@@ -125,12 +118,9 @@ impl ControlPlane {
 
     async fn start_helpers(&mut self, options: &Options) -> Result<()> {
         let (binaries, workspace, kubeconfig) = (&self.binaries, &self.workspace, &self.kubeconfig);
-        let controllers = wanted(options.controllers, || {
-            controller_manager::start(binaries, workspace, kubeconfig)
-        });
-        let kubelets = wanted(options.kubelets, || {
-            kwok::start(binaries, workspace, kubeconfig)
-        });
+        let controllers =
+            wanted(options.controllers, || controller_manager::start(binaries, workspace, kubeconfig));
+        let kubelets = wanted(options.kubelets, || kwok::start(binaries, workspace, kubeconfig));
         let (controllers, kubelets) = tokio::try_join!(controllers, kubelets)?;
         self.helpers = [controllers, kubelets].into_iter().flatten().collect();
         Ok(())
@@ -169,11 +159,7 @@ impl ControlPlane {
 
     /// Starts kube-scheduler with the given configuration text. Its extenders, if it has any, are
     /// pointed to `extender` (`http://127.0.0.1:PORT`).
-    pub async fn start_scheduler(
-        &self,
-        configuration: &str,
-        extender: Option<&str>,
-    ) -> Result<Scheduler> {
+    pub async fn start_scheduler(&self, configuration: &str, extender: Option<&str>) -> Result<Scheduler> {
         let text = scheduler_config::adapt(configuration, &self.kubeconfig, extender)?;
         let file = self.workspace.fresh_path("kube-scheduler-config", "yaml");
         std::fs::write(&file, text).context("cannot write the scheduler's configuration")?;
@@ -211,9 +197,5 @@ async fn wanted<F>(wanted: bool, start: impl FnOnce() -> F) -> Result<Option<Pro
 where
     F: Future<Output = Result<Process>>,
 {
-    if wanted {
-        start().await.map(Some)
-    } else {
-        Ok(None)
-    }
+    if wanted { start().await.map(Some) } else { Ok(None) }
 }

@@ -28,14 +28,9 @@ async fn exchange(address: SocketAddr, path: &str) -> Result<(u16, String)> {
 }
 
 fn parse(answer: &str) -> Result<(u16, String)> {
-    let (head, body) = answer
-        .split_once("\r\n\r\n")
-        .context("the answer has no end of headers")?;
+    let (head, body) = answer.split_once("\r\n\r\n").context("the answer has no end of headers")?;
     let chunked = head.to_ascii_lowercase().contains("transfer-encoding:");
-    ensure!(
-        !chunked,
-        "the answer is chunked, which this client does not read"
-    );
+    ensure!(!chunked, "the answer is chunked, which this client does not read");
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
     let status = status.with_context(|| format!("no status in {head:?}"))?;
     Ok((status, body.to_owned()))

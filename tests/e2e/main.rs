@@ -1,9 +1,5 @@
 //! End-to-end tests against a real Kubernetes control plane.
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "a test bed offers more than the tests of one day use"
-)]
+#![allow(dead_code, unused_imports, reason = "a test bed offers more than the tests of one day use")]
 
 mod berth_process;
 mod controlplane;

@@ -31,9 +31,7 @@ impl Metrics {
     pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         self.series(name)
             .filter(|sample| {
-                labels
-                    .iter()
-                    .all(|(key, value)| sample.labels.get(*key).is_some_and(|have| have == value))
+                labels.iter().all(|(key, value)| sample.labels.get(*key).is_some_and(|have| have == value))
             })
             .map(|sample| sample.value)
             .sum()
@@ -45,9 +43,7 @@ impl Metrics {
     }
 
     fn series<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
-        self.samples
-            .iter()
-            .filter(move |sample| sample.name == name)
+        self.samples.iter().filter(move |sample| sample.name == name)
     }
 }
 
@@ -59,11 +55,7 @@ fn sample(line: &str) -> Option<Sample> {
         Some(inside) => labels(inside)?,
         None => (BTreeMap::new(), rest),
     };
-    Some(Sample {
-        name: name.to_owned(),
-        labels,
-        value: rest.split_whitespace().next()?.parse().ok()?,
-    })
+    Some(Sample { name: name.to_owned(), labels, value: rest.split_whitespace().next()?.parse().ok()? })
 }
 
 /// Labels up to the closing brace, and what is behind it.

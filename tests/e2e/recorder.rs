@@ -51,17 +51,9 @@ impl Recorder {
     pub async fn start(target: SocketAddr, capacity: usize) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let tape = Arc::new(Tape {
-            target,
-            exchanges: Mutex::default(),
-            capacity,
-        });
+        let tape = Arc::new(Tape { target, exchanges: Mutex::default(), capacity });
         let acceptor = tokio::spawn(accept(listener, Arc::clone(&tape)));
-        Ok(Self {
-            address,
-            tape,
-            acceptor,
-        })
+        Ok(Self { address, tape, acceptor })
     }
 
     /// What kube-scheduler's `urlPrefix` should say.
@@ -83,9 +75,7 @@ impl Drop for Recorder {
 
 impl Tape {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Exchange>> {
-        self.exchanges
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn keep(&self, exchange: Exchange) {
@@ -114,9 +104,7 @@ async fn serve(stream: TcpStream, tape: Arc<Tape>) {
         Ok::<_, hyper::Error>(answer.unwrap_or_else(|error| bad_gateway(&error)))
     });
     // kube-scheduler goes when it likes; a broken connection is its business.
-    let _ = hyper::server::conn::http1::Builder::new()
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
 type Upstream = tokio::sync::Mutex<Option<SendRequest<Full<Bytes>>>>;
@@ -155,17 +143,13 @@ async fn forward(
     let mut response = Response::new(Full::new(content));
     *response.status_mut() = answer.status;
     if let Some(kind) = answer.headers.get(header::CONTENT_TYPE) {
-        response
-            .headers_mut()
-            .insert(header::CONTENT_TYPE, kind.clone());
+        response.headers_mut().insert(header::CONTENT_TYPE, kind.clone());
     }
     Ok(response)
 }
 
 async fn connect(target: SocketAddr) -> Result<SendRequest<Full<Bytes>>> {
-    let stream = TcpStream::connect(target)
-        .await
-        .with_context(|| format!("the extender at {target}"))?;
+    let stream = TcpStream::connect(target).await.with_context(|| format!("the extender at {target}"))?;
     stream.set_nodelay(true)?;
     let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     // Ends by itself when the sender is dropped.

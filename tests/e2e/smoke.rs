@@ -61,9 +61,7 @@ async fn a_preempted_pod_makes_room() -> Result<()> {
             })
             .await?;
 
-        let low = Api::<Pod>::default_namespaced(client)
-            .get_opt("low")
-            .await?;
+        let low = Api::<Pod>::default_namespaced(client).get_opt("low").await?;
         ensure!(low.is_none(), "the victim is still there");
         bindings.ensure_bound_once()?;
         scheduler.stop()
@@ -83,10 +81,7 @@ async fn scheduling_goes_on_after_a_restart_of_the_api_server() -> Result<()> {
 
         let started = Instant::now();
         plane.restart_apiserver().await?;
-        report(&format!(
-            "API server is back after {:.1?}",
-            started.elapsed()
-        ));
+        report(&format!("API server is back after {:.1?}", started.elapsed()));
         create_all(&client, &pods("after", 20, |pod| pod)).await?;
         bindings.wait_until_bound(40, MINUTE).await?;
         bindings.ensure_bound_once()?;

@@ -49,9 +49,8 @@ fn nulls_are_as_good_as_nothing() {
 #[test]
 fn finished_pods_are_of_no_interest() {
     for phase in ["Succeeded", "Failed"] {
-        let text = format!(
-            r#"{{"metadata":{{"name":"p","namespace":"ns"}},"status":{{"phase":"{phase}"}}}}"#
-        );
+        let text =
+            format!(r#"{{"metadata":{{"name":"p","namespace":"ns"}},"status":{{"phase":"{phase}"}}}}"#);
         let result = slim(Kind::Pod, &text, &Interner::default());
         assert!(
             matches!(&result, Ok(Slimmed::Uninteresting(key)) if key.to_string() == "ns/p"),
@@ -63,8 +62,7 @@ fn finished_pods_are_of_no_interest() {
 #[test]
 fn the_failed_attempt_mark_changes_with_the_condition() {
     let mark = |condition: &str| {
-        let text =
-            format!(r#"{{"metadata":{{"name":"p"}},"status":{{"conditions":[{condition}]}}}}"#);
+        let text = format!(r#"{{"metadata":{{"name":"p"}},"status":{{"conditions":[{condition}]}}}}"#);
         let Object::Pod(pod) = kept(Kind::Pod, &text) else { panic!("not a pod") };
         pod.failed_attempt
     };

@@ -35,12 +35,7 @@ impl ApiServer {
         on_free_ports(async |[port]| {
             let mut args = shared.clone();
             args.push(format!("--secure-port={port}"));
-            let mut server = Self {
-                program: binaries.path("kube-apiserver"),
-                args,
-                port,
-                process: None,
-            };
+            let mut server = Self { program: binaries.path("kube-apiserver"), args, port, process: None };
             server.bring_up(workspace).await?;
             Ok(server)
         })
@@ -76,11 +71,7 @@ impl ApiServer {
     }
 
     /// Writes a kubeconfig of an administrator.
-    pub fn write_kubeconfig(
-        &self,
-        workspace: &Workspace,
-        authority: &Authority,
-    ) -> Result<PathBuf> {
+    pub fn write_kubeconfig(&self, workspace: &Workspace, authority: &Authority) -> Result<PathBuf> {
         let content = format!(
             "apiVersion: v1
 kind: Config
@@ -108,10 +99,7 @@ current-context: test
 }
 
 fn shared_args(workspace: &Workspace, authority: &Authority, etcd: &Etcd) -> Result<Vec<String>> {
-    let tokens = workspace.write(
-        "tokens.csv",
-        &format!("{TOKEN},admin,admin,system:masters\n"),
-    )?;
+    let tokens = workspace.write("tokens.csv", &format!("{TOKEN},admin,admin,system:masters\n"))?;
     let identity = authority.issue(workspace, "kube-apiserver")?;
     let signing_key = service_account_key(workspace)?;
     Ok(vec![
@@ -123,14 +111,8 @@ fn shared_args(workspace: &Workspace, authority: &Authority, etcd: &Etcd) -> Res
         format!("--token-auth-file={}", tokens.display()),
         "--authorization-mode=AlwaysAllow".to_owned(),
         "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-        format!(
-            "--service-account-key-file={}",
-            signing_key.public.display()
-        ),
-        format!(
-            "--service-account-signing-key-file={}",
-            signing_key.private.display()
-        ),
+        format!("--service-account-key-file={}", signing_key.public.display()),
+        format!("--service-account-signing-key-file={}", signing_key.private.display()),
         "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
         // A loopback address is refused as an endpoint of the `kubernetes` Service.
         "--endpoint-reconciler-type=none".to_owned(),

@@ -22,28 +22,16 @@ impl Binaries {
     /// progress goes to our standard error.
     pub async fn locate() -> Result<Self> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/controlplane/build");
-        let build = Command::new(&script)
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit())
-            .kill_on_drop(true)
-            .output();
+        let build =
+            Command::new(&script).stdin(Stdio::null()).stderr(Stdio::inherit()).kill_on_drop(true).output();
         let output = timeout(BUILD_LIMIT, build)
             .await
             .context("building the control plane takes too long")?
             .with_context(|| format!("cannot run {}", script.display()))?;
-        ensure!(
-            output.status.success(),
-            "building the control plane failed ({}), see above",
-            output.status
-        );
+        ensure!(output.status.success(), "building the control plane failed ({}), see above", output.status);
         let stdout = String::from_utf8(output.stdout).context("build script's output")?;
-        let folder = stdout
-            .lines()
-            .last()
-            .context("the build script printed no folder")?;
-        Ok(Self {
-            folder: PathBuf::from(folder),
-        })
+        let folder = stdout.lines().last().context("the build script printed no folder")?;
+        Ok(Self { folder: PathBuf::from(folder) })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -24,16 +24,11 @@ pub struct Identity {
 impl Authority {
     pub fn create(workspace: &Workspace) -> Result<Self> {
         let mut params = CertificateParams::default();
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "berth end-to-end tests");
+        params.distinguished_name.push(DnType::CommonName, "berth end-to-end tests");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
         let certificate = workspace.write("ca.crt", &issuer.pem())?;
-        Ok(Self {
-            issuer,
-            certificate,
-        })
+        Ok(Self { issuer, certificate })
     }
 
     /// A serving certificate for loopback connections.

@@ -32,11 +32,7 @@ const CONTROLLERS: &[&str] = &[
     "ttl-after-finished-controller",
 ];
 
-pub async fn start(
-    binaries: &Binaries,
-    workspace: &Workspace,
-    kubeconfig: &Path,
-) -> Result<Process> {
+pub async fn start(binaries: &Binaries, workspace: &Workspace, kubeconfig: &Path) -> Result<Process> {
     on_free_ports(async |[port]| {
         let args = [
             format!("--kubeconfig={}", kubeconfig.display()),
@@ -53,9 +49,7 @@ pub async fn start(
         let program = binaries.path("kube-controller-manager");
         let mut process = Process::spawn(workspace, "kube-controller-manager", &program, args)?;
         let probe = HttpsProbe::new(port, None)?;
-        process
-            .wait_ready(READY_LIMIT, async |_| probe.get("/healthz").await)
-            .await?;
+        process.wait_ready(READY_LIMIT, async |_| probe.get("/healthz").await).await?;
         Ok(process)
     })
     .await

@@ -24,7 +24,9 @@ impl Etcd {
         on_free_ports(async |[client, peer]| {
             let url = format!("http://127.0.0.1:{client}");
             let peer = format!("http://127.0.0.1:{peer}");
-            let data = workspace.fresh_path("etcd", "data");
+            // A first attempt that found its port taken may have left something.
+            let data = workspace.data();
+            let _ = std::fs::remove_dir_all(&data);
             let args = [
                 "--name=test".to_owned(),
                 format!("--data-dir={}", data.display()),

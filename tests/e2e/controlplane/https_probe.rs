@@ -16,9 +16,7 @@ impl HttpsProbe {
         let mut config = Config::new(format!("https://127.0.0.1:{port}").parse()?);
         config.accept_invalid_certs = true;
         config.auth_info.token = token.map(|token| token.to_owned().into());
-        Ok(Self {
-            client: Client::try_from(config).context("HTTPS client")?,
-        })
+        Ok(Self { client: Client::try_from(config).context("HTTPS client")? })
     }
 
     /// The body of a successful answer.

@@ -16,11 +16,7 @@ const READY_LIMIT: Duration = Duration::from_mins(1);
 /// The binary brings no stages of its own.
 const CONFIGURATION: &str = include_str!("kwok.yaml");
 
-pub async fn start(
-    binaries: &Binaries,
-    workspace: &Workspace,
-    kubeconfig: &Path,
-) -> Result<Process> {
+pub async fn start(binaries: &Binaries, workspace: &Workspace, kubeconfig: &Path) -> Result<Process> {
     let configuration = workspace.write("kwok.yaml", CONFIGURATION)?;
     on_free_ports(async |[port]| {
         let args = [

@@ -12,9 +12,7 @@ const TAKEN: &str = "address already in use";
 
 /// Starts something on free ports. Between our finding a port and the program's listening on it,
 /// anybody may take it: then it is started again on others.
-pub async fn on_free_ports<T, const N: usize>(
-    start: impl AsyncFn([u16; N]) -> Result<T>,
-) -> Result<T> {
+pub async fn on_free_ports<T, const N: usize>(start: impl AsyncFn([u16; N]) -> Result<T>) -> Result<T> {
     let mut attempt = 1;
     loop {
         match start(free_ports()?).await {

@@ -46,13 +46,7 @@ impl Process {
             .spawn()
             .with_context(|| format!("cannot start {}", program.display()))?;
         // Owned before anything can fail, so that the failure kills it.
-        let process = Self {
-            name: name.to_owned(),
-            child,
-            log,
-            stdout,
-            exit: None,
-        };
+        let process = Self { name: name.to_owned(), child, log, stdout, exit: None };
         watchdog::add(process.child.id())?;
         Ok(process)
     }

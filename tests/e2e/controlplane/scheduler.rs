@@ -20,11 +20,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    pub async fn start(
-        binaries: &Binaries,
-        workspace: &Workspace,
-        configuration: &Path,
-    ) -> Result<Self> {
+    pub async fn start(binaries: &Binaries, workspace: &Workspace, configuration: &Path) -> Result<Self> {
         on_free_ports(async |[port]| {
             let args = [
                 format!("--config={}", configuration.display()),
@@ -32,16 +28,13 @@ impl Scheduler {
                 "--leader-elect=false".to_owned(),
                 "--bind-address=127.0.0.1".to_owned(),
                 format!("--secure-port={port}"),
-                "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics,/configz"
-                    .to_owned(),
+                "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics,/configz".to_owned(),
                 "--v=2".to_owned(),
             ];
             let program = binaries.path("kube-scheduler");
             let mut process = Process::spawn(workspace, "kube-scheduler", &program, args)?;
             let probe = HttpsProbe::new(port, None)?;
-            process
-                .wait_ready(READY_LIMIT, async |_| probe.get("/readyz").await)
-                .await?;
+            process.wait_ready(READY_LIMIT, async |_| probe.get("/readyz").await).await?;
             Ok(Self { process, probe })
         })
         .await

@@ -31,10 +31,9 @@ fn redirect(text: &str, extender: Option<&str>) -> Result<String> {
     });
     let result = lines.collect::<Vec<_>>().join("\n") + "\n";
     match extender {
-        Some(url) => ensure!(
-            redirected > 0,
-            "the scheduler configuration has no urlPrefix line to point to {url}"
-        ),
+        Some(url) => {
+            ensure!(redirected > 0, "the scheduler configuration has no urlPrefix line to point to {url}")
+        }
         None => ensure!(
             redirected == 0,
             "the scheduler configuration names an extender, but the test gave no URL for it"
@@ -70,10 +69,8 @@ fn connect(text: &str, kubeconfig: &Path) -> Result<String> {
     if !inline.is_empty() && !inline.starts_with('#') {
         bail!("the scheduler configuration writes clientConnection in one line: use a block");
     }
-    let block = lines[start + 1..]
-        .iter()
-        .take_while(|line| line.starts_with([' ', '#']) || line.is_empty())
-        .count();
+    let block =
+        lines[start + 1..].iter().take_while(|line| line.starts_with([' ', '#']) || line.is_empty()).count();
     let indent = lines[start + 1..=start + block]
         .iter()
         .map(|line| line.len() - line.trim_start().len())
@@ -82,8 +79,8 @@ fn connect(text: &str, kubeconfig: &Path) -> Result<String> {
     for (key, value) in settings {
         let wanted = format!("{:indent$}{key}: {value}", "");
         let prefix = format!("{key}:");
-        let existing = (start + 1..=start + block)
-            .find(|index| lines[*index].trim_start().starts_with(&prefix));
+        let existing =
+            (start + 1..=start + block).find(|index| lines[*index].trim_start().starts_with(&prefix));
         match existing {
             Some(index) if key == "kubeconfig" => lines[index] = wanted,
             Some(_) => {}
@@ -107,9 +104,7 @@ mod tests {
         let text = "extenders:\n- urlPrefix: \"http://127.0.0.1:8888/v1\" # ours\n  weight: 1\n";
         let result = adapted(text, Some("http://127.0.0.1:7")).unwrap();
         assert!(result.contains("- urlPrefix: http://127.0.0.1:7/v1\n  weight: 1\n"));
-        assert!(
-            result.contains("clientConnection:\n  burst: 4000\n  qps: 2000\n  kubeconfig: /k\n")
-        );
+        assert!(result.contains("clientConnection:\n  burst: 4000\n  qps: 2000\n  kubeconfig: /k\n"));
     }
 
     #[test]

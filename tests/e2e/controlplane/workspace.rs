@@ -24,21 +24,12 @@ pub struct Workspace {
 impl Workspace {
     pub fn create() -> Result<Self> {
         static CLUSTERS: AtomicU32 = AtomicU32::new(1);
-        let name = format!(
-            "cluster-{}-{}",
-            std::process::id(),
-            CLUSTERS.fetch_add(1, Ordering::Relaxed)
-        );
+        let name = format!("cluster-{}-{}", std::process::id(), CLUSTERS.fetch_add(1, Ordering::Relaxed));
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         // A leftover of an earlier process that had the same number.
         let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot create {}", folder.display()))?;
-        Ok(Self {
-            folder,
-            passed: AtomicBool::new(false),
-            files: AtomicU32::new(1),
-        })
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        Ok(Self { folder, passed: AtomicBool::new(false), files: AtomicU32::new(1) })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -50,6 +41,11 @@ impl Workspace {
     pub fn fresh_path(&self, name: &str, extension: &str) -> PathBuf {
         let number = self.files.fetch_add(1, Ordering::Relaxed);
         self.path(&format!("{number:02}-{name}.{extension}"))
+    }
+
+    /// Where the cluster's database lives.
+    pub fn data(&self) -> PathBuf {
+        self.path("data")
     }
 
     pub fn write(&self, name: &str, content: &str) -> Result<PathBuf> {
@@ -64,6 +60,8 @@ impl Workspace {
     }
 
     fn keep_logs(&self) {
+        // A preallocated database of 120 MB that nobody will read.
+        let _ = fs::remove_dir_all(self.data());
         report(&format!("logs are kept in {}", self.folder.display()));
         let Ok(entries) = fs::read_dir(&self.folder) else {
             return;

@@ -22,10 +22,7 @@ pub struct EchoExtender {
 impl EchoExtender {
     pub async fn start() -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
-        Ok(Self {
-            address: listener.local_addr()?,
-            acceptor: tokio::spawn(accept(listener)),
-        })
+        Ok(Self { address: listener.local_addr()?, acceptor: tokio::spawn(accept(listener)) })
     }
 
     pub fn address(&self) -> SocketAddr {

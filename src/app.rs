@@ -1,0 +1,273 @@
+//! The composition root: makes the parts, starts their tasks, and ends them.
+
+mod reload;
+mod upkeep;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, bail};
+use arc_swap::ArcSwap;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::cluster::api::Api;
+use crate::cluster::snapshot_file::{self, Loaded};
+use crate::cluster::watch::Follower;
+use crate::cluster::{Binder, Freshness, Interner, Store};
+use crate::config::{self, Config};
+use crate::engine::Engine;
+use crate::logging::LevelControl;
+use crate::metrics::Metrics;
+use crate::model::Kind;
+use crate::server::admin::AdminService;
+use crate::server::listener::{self, Listening};
+use crate::server::tls::Certificates;
+use crate::server::verbs_service::VerbsService;
+use crate::verbs::Verbs;
+use crate::view::change::Change;
+
+/// What `berth serve` was told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The configuration file; absent means defaults.
+    pub config: Option<PathBuf>,
+    /// Where the cluster comes from.
+    pub source: Source,
+    /// Where the verbs are served.
+    pub listen: SocketAddr,
+    /// Where the admin endpoints are served.
+    pub admin_listen: SocketAddr,
+}
+
+/// Where the cluster comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A file.
+    SnapshotFile(PathBuf),
+    /// The text of a file.
+    SnapshotText(String),
+    /// An API server, found through this kubeconfig, or the usual ones, or the in-cluster account.
+    ApiServer(Option<PathBuf>),
+}
+
+/// A running Berth.
+pub struct App {
+    /// Where the verbs are served.
+    pub verbs_address: SocketAddr,
+    /// Where the admin endpoints are served.
+    pub admin_address: SocketAddr,
+    draining: Arc<AtomicBool>,
+    stop_verbs: watch::Sender<bool>,
+    stop_admin: watch::Sender<bool>,
+    verbs_server: JoinHandle<()>,
+    admin_server: JoinHandle<()>,
+    background: Vec<JoinHandle<()>>,
+}
+
+/// What all parts share.
+struct Shared {
+    config: Arc<ArcSwap<Config>>,
+    metrics: Arc<Metrics>,
+    interner: Arc<Interner>,
+    store: Arc<Store>,
+    freshness: Arc<Freshness>,
+}
+
+impl App {
+    /// Starts everything; returns once both ports accept connections.
+    pub async fn start(options: Options, level: Option<LevelControl>) -> anyhow::Result<Self> {
+        let config = match &options.config {
+            Some(path) => config::load(path)?,
+            None => Config::default(),
+        };
+        let certificates = match &config.server.tls {
+            Some(files) => Some(Arc::new(Certificates::load(files)?)),
+            None => None,
+        };
+        for address in [options.listen, options.admin_listen] {
+            require_safe(address, certificates.is_some(), config.server.insecure)?;
+        }
+        let metrics = Arc::new(Metrics::new()?);
+        let shared = Shared {
+            config: Arc::new(ArcSwap::from_pointee(config)),
+            interner: Arc::default(),
+            store: Arc::new(Store::new(metrics.clone())),
+            freshness: Arc::default(),
+            metrics,
+        };
+        let verbs_listener = bind(options.listen).await?;
+        let admin_listener = bind(options.admin_listen).await?;
+        let verbs_address = verbs_listener.local_addr()?;
+        let admin_address = admin_listener.local_addr()?;
+
+        let (api, binder, mut background) = connect(&options.source, &shared).await?;
+        background.push(tokio::spawn(upkeep::run(
+            shared.store.clone(),
+            shared.freshness.clone(),
+            shared.interner.clone(),
+        )));
+        if options.config.is_some() || certificates.is_some() {
+            let reloader = reload::Reloader {
+                file: options.config.clone(),
+                config: shared.config.clone(),
+                certificates: certificates.clone(),
+                metrics: shared.metrics.clone(),
+            };
+            background.push(tokio::spawn(reloader.run()));
+        }
+        let draining = Arc::new(AtomicBool::new(false));
+        let admin = Arc::new(AdminService {
+            store: shared.store.clone(),
+            freshness: shared.freshness.clone(),
+            config: shared.config.clone(),
+            metrics: shared.metrics.clone(),
+            api,
+            level,
+            draining: draining.clone(),
+        });
+        let verbs = Arc::new(VerbsService::new(Arc::new(Verbs {
+            store: shared.store.clone(),
+            freshness: shared.freshness.clone(),
+            engine: Engine::new(Vec::new(), shared.metrics.clone()),
+            binder,
+            config: shared.config.clone(),
+            interner: shared.interner.clone(),
+            metrics: shared.metrics.clone(),
+        })));
+
+        let (stop_verbs, verbs_stopped) = watch::channel(false);
+        let (stop_admin, admin_stopped) = watch::channel(false);
+        let verbs_server = tokio::spawn(listener::serve(
+            verbs_listener,
+            shared.listening("verbs", certificates.clone()),
+            move |request| {
+                let verbs = verbs.clone();
+                async move { verbs.handle(request).await }
+            },
+            shared.metrics.clone(),
+            verbs_stopped,
+        ));
+        let admin_server = tokio::spawn(listener::serve(
+            admin_listener,
+            shared.listening("admin", certificates),
+            move |request| {
+                let admin = admin.clone();
+                async move { admin.handle(request).await }
+            },
+            shared.metrics.clone(),
+            admin_stopped,
+        ));
+        Ok(Self {
+            verbs_address,
+            admin_address,
+            draining,
+            stop_verbs,
+            stop_admin,
+            verbs_server,
+            admin_server,
+            background,
+        })
+    }
+
+    /// Prints where it listens: the one line on standard output that others wait for.
+    pub fn announce(&self) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "listening verbs={} admin={}", self.verbs_address, self.admin_address)?;
+        out.flush()
+    }
+
+    /// Stops in order: not ready, no new connections, requests under way finish, then the rest.
+    pub async fn stop(self) {
+        self.draining.store(true, Ordering::Relaxed);
+        let _ = self.stop_verbs.send(true);
+        let _ = self.verbs_server.await;
+        let _ = self.stop_admin.send(true);
+        let _ = self.admin_server.await;
+        for task in self.background {
+            task.abort();
+        }
+    }
+}
+
+impl Shared {
+    fn listening(&self, name: &'static str, certificates: Option<Arc<Certificates>>) -> Listening {
+        let server = &self.config.load().server;
+        Listening {
+            name,
+            certificates,
+            idle: server.timeouts.idle.0,
+            max_connections: server.limits.max_connections,
+            drain: server.timeouts.drain.0,
+        }
+    }
+
+    fn load(&self, loaded: Loaded) {
+        let Loaded { objects, other_kinds, undecodable } = loaded;
+        tracing::info!(objects = objects.len(), other_kinds, undecodable, "snapshot loaded");
+        self.metrics.count_snapshot_skipped("other_kind", other_kinds);
+        self.metrics.count_snapshot_skipped("undecodable", undecodable);
+        self.store.apply(objects.into_iter().map(Change::Upsert));
+        self.freshness.mark_all_current();
+    }
+}
+
+async fn connect(
+    source: &Source,
+    shared: &Shared,
+) -> anyhow::Result<(Option<Api>, Binder, Vec<JoinHandle<()>>)> {
+    match source {
+        Source::SnapshotFile(path) => shared.load(snapshot_file::load(path, &shared.interner)?),
+        Source::SnapshotText(text) => shared.load(snapshot_file::parse(text, &shared.interner)?),
+        Source::ApiServer(kubeconfig) => {
+            let client = client(kubeconfig.as_ref()).await?;
+            let api = Api::new(client.clone(), shared.interner.clone(), shared.metrics.clone());
+            let follower = Follower {
+                api: api.clone(),
+                store: shared.store.clone(),
+                freshness: shared.freshness.clone(),
+                metrics: shared.metrics.clone(),
+            };
+            let follow = |kind| tokio::spawn(follower.clone().follow(kind));
+            let watches = Kind::ALL.into_iter().map(follow).collect();
+            let patience = shared.config.load().server.timeouts.bind.0;
+            return Ok((Some(api), Binder::Api(client, patience), watches));
+        }
+    }
+    Ok((None, Binder::InMemory(shared.store.clone()), Vec::new()))
+}
+
+async fn client(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Client> {
+    let config = match kubeconfig {
+        Some(path) => {
+            let file = kube::config::Kubeconfig::read_from(path)
+                .with_context(|| format!("cannot use kubeconfig {}", path.display()))?;
+            kube::Config::from_custom_kubeconfig(file, &kube::config::KubeConfigOptions::default())
+                .await
+                .with_context(|| format!("cannot use kubeconfig {}", path.display()))?
+        }
+        None => kube::Config::infer().await.context(
+            "found neither a kubeconfig nor an in-cluster account; pass --kubeconfig FILE, \
+             or --snapshot FILE to serve a cluster from a file",
+        )?,
+    };
+    Ok(kube::Client::try_from(config)?)
+}
+
+async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    listener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
+}
+
+fn require_safe(address: SocketAddr, encrypted: bool, insecure: bool) -> anyhow::Result<()> {
+    if !encrypted && !insecure && !address.ip().is_loopback() {
+        bail!(
+            "refusing plain HTTP on {address}, which others can reach: set server.tls in the \
+             configuration, or server.insecure: true if the network is trusted"
+        );
+    }
+    Ok(())
+}

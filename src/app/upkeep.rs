@@ -1,0 +1,30 @@
+//! What has to happen now and then.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::cluster::{Freshness, Interner, Store};
+use crate::model::Kind;
+
+const TICK: Duration = Duration::from_secs(1);
+const SWEEP_EVERY: u32 = 60;
+
+/// Expires ledger entries and sweeps unused strings, for ever.
+pub async fn run(store: Arc<Store>, freshness: Arc<Freshness>, interner: Arc<Interner>) {
+    let mut ticks: u32 = 0;
+    let mut last = Instant::now();
+    loop {
+        tokio::time::sleep(TICK).await;
+        let elapsed = last.elapsed();
+        last = Instant::now();
+        // While the pod watch is cut, no confirmation can arrive, so nobody's time runs.
+        let watching = freshness.staleness(Kind::Pod).is_zero();
+        if watching && !store.view().ledger().is_empty() {
+            store.write(|view| view.advance(elapsed));
+        }
+        ticks = ticks.wrapping_add(1);
+        if ticks.is_multiple_of(SWEEP_EVERY) {
+            interner.sweep();
+        }
+    }
+}

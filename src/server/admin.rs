@@ -1,0 +1,151 @@
+//! The admin port: health, metrics, configuration, and looking inside.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use hyper::body::Body;
+use hyper::header::{ALLOW, HeaderValue};
+use hyper::{Method, Request, StatusCode};
+
+use super::{Answer, answer, body, json, text};
+use crate::cluster::api::Api;
+use crate::cluster::compare::compare;
+use crate::cluster::{Freshness, Store};
+use crate::config::Config;
+use crate::logging::LevelControl;
+use crate::metrics::Metrics;
+use crate::model::Kind;
+use crate::wire::reply::problem;
+
+const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/debug/cache/compare\n\
+                         /debug/loglevel (GET, PUT)\n";
+
+/// Answers requests on the admin port.
+pub struct AdminService {
+    /// The cluster.
+    pub store: Arc<Store>,
+    /// How far it can be trusted.
+    pub freshness: Arc<Freshness>,
+    /// The settings in force.
+    pub config: Arc<ArcSwap<Config>>,
+    /// What is measured.
+    pub metrics: Arc<Metrics>,
+    /// The API server to compare with, unless the cluster came from a file.
+    pub api: Option<Api>,
+    /// The log level.
+    pub level: Option<LevelControl>,
+    /// Set when told to stop.
+    pub draining: Arc<AtomicBool>,
+}
+
+impl AdminService {
+    /// Answers one request.
+    pub async fn handle<B>(&self, request: Request<B>) -> Answer
+    where
+        B: Body,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let path = request.uri().path().to_owned();
+        let verbose = request.uri().query().is_some_and(|query| {
+            query.split('&').any(|part| part == "verbose" || part.starts_with("verbose="))
+        });
+        match (request.method(), path.as_str()) {
+            (&Method::PUT, "/debug/loglevel") => self.set_level(request).await,
+            (&Method::GET | &Method::HEAD, path) => match path {
+                "/" => text(StatusCode::OK, ENDPOINTS),
+                "/livez" => text(StatusCode::OK, "ok\n"),
+                "/readyz" => self.readyz(verbose),
+                "/metrics" => self.metrics(),
+                "/configz" => self.configz(),
+                "/debug/cache/compare" => self.compare().await,
+                "/debug/loglevel" => self.level(),
+                _ => json(StatusCode::NOT_FOUND, problem("no such endpoint; / lists them")),
+            },
+            _ => {
+                let mut answer = json(StatusCode::METHOD_NOT_ALLOWED, problem("use GET"));
+                answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
+                answer
+            }
+        }
+    }
+
+    fn readyz(&self, verbose: bool) -> Answer {
+        let limit = self.config.load().server.staleness_limit.0;
+        let draining = self.draining.load(Ordering::Relaxed);
+        let ready = !draining && self.freshness.distrust(limit).is_none();
+        let mut lines = String::new();
+        // Writing to a string does not fail.
+        if verbose || !ready {
+            let _ = writeln!(lines, "[{}] shutdown", if draining { "-" } else { "+" });
+            for kind in Kind::ALL {
+                let (name, staleness) = (kind.label(), self.freshness.staleness(kind));
+                let _ = if !self.freshness.is_synced(kind) {
+                    writeln!(lines, "[-] {name}: not synced")
+                } else if staleness > limit {
+                    writeln!(lines, "[-] {name}: watch cut for {} s", staleness.as_secs())
+                } else {
+                    writeln!(lines, "[+] {name}")
+                };
+            }
+        }
+        lines.push_str(if ready { "ok\n" } else { "not ready\n" });
+        text(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, lines)
+    }
+
+    fn metrics(&self) -> Answer {
+        self.metrics.set_view(&self.store.view());
+        self.freshness.publish(&self.metrics);
+        answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", self.metrics.render())
+    }
+
+    fn configz(&self) -> Answer {
+        match serde_json::to_vec(&**self.config.load()) {
+            Ok(body) => json(StatusCode::OK, body),
+            Err(error) => json(StatusCode::INTERNAL_SERVER_ERROR, problem(&error.to_string())),
+        }
+    }
+
+    async fn compare(&self) -> Answer {
+        let Some(api) = &self.api else {
+            let reason = "the cluster came from a file, there is no API server to compare with";
+            return json(StatusCode::NOT_FOUND, problem(reason));
+        };
+        match compare(api, &self.store).await {
+            Ok(comparison) => match serde_json::to_vec(&comparison) {
+                Ok(body) => json(StatusCode::OK, body),
+                Err(error) => json(StatusCode::INTERNAL_SERVER_ERROR, problem(&error.to_string())),
+            },
+            Err(error) => json(StatusCode::BAD_GATEWAY, problem(&error.to_string())),
+        }
+    }
+
+    fn level(&self) -> Answer {
+        match &self.level {
+            Some(level) => text(StatusCode::OK, level.get() + "\n"),
+            None => json(StatusCode::NOT_FOUND, problem("logging is not Berth's own here")),
+        }
+    }
+
+    async fn set_level<B>(&self, request: Request<B>) -> Answer
+    where
+        B: Body,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let body = match body::read(request.into_body(), 1024, Duration::from_secs(5)).await {
+            Ok(body) => body,
+            Err(error) => return json(error.status(), problem(&error.to_string())),
+        };
+        let wanted = String::from_utf8_lossy(&body);
+        match self.level.as_ref().map(|level| level.set(wanted.trim())) {
+            Some(Ok(())) => {
+                tracing::info!(level = wanted.trim(), "log level changed");
+                self.level()
+            }
+            Some(Err(error)) => json(StatusCode::BAD_REQUEST, problem(&error)),
+            None => self.level(),
+        }
+    }
+}

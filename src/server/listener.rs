@@ -1,0 +1,138 @@
+//! Accepts connections and serves requests on them until told to stop.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use super::Answer;
+use super::tls::Certificates;
+use crate::metrics::Metrics;
+
+/// How long a client may take to agree on encryption.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Settings of one listener.
+#[derive(Clone)]
+pub struct Listening {
+    /// `verbs` or `admin`, in metrics.
+    pub name: &'static str,
+    /// With which certificate, if with any.
+    pub certificates: Option<Arc<Certificates>>,
+    /// For how long a connection may be idle, or a request's head be under way.
+    pub idle: Duration,
+    /// Most connections at once.
+    pub max_connections: usize,
+    /// How long requests under way may take once told to stop.
+    pub drain: Duration,
+}
+
+/// Binds an address.
+pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    TcpListener::bind(address).await
+}
+
+/// Serves until `stop` turns true, then lets requests under way finish.
+pub async fn serve<H, F>(
+    listener: TcpListener,
+    listening: Listening,
+    handle: H,
+    metrics: Arc<Metrics>,
+    mut stop: watch::Receiver<bool>,
+) where
+    H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let graceful = GracefulShutdown::new();
+    let places = Arc::new(Semaphore::new(listening.max_connections));
+    let accepted = metrics.connections.with_label_values(&[listening.name]);
+    let open = metrics.connections_open.with_label_values(&[listening.name]);
+    loop {
+        let stream = tokio::select! {
+            accept = listener.accept() => match accept {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Mostly a lack of file descriptors: pause rather than spin.
+                    tracing::warn!(listener = listening.name, %error, "connection not accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+            () = told_to(&mut stop) => break,
+        };
+        accepted.inc();
+        let Ok(place) = places.clone().try_acquire_owned() else {
+            tracing::warn!(listener = listening.name, "connection closed: too many are open");
+            continue;
+        };
+        let (listening, handle) = (listening.clone(), handle.clone());
+        let (watcher, open) = (graceful.watcher(), open.clone());
+        tokio::spawn(async move {
+            open.inc();
+            converse(stream, &listening, handle, watcher).await;
+            open.dec();
+            drop(place);
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(listening.drain, graceful.shutdown()).await.is_err() {
+        tracing::warn!(listener = listening.name, "requests still under way are abandoned");
+    }
+}
+
+/// Waits for the word; a sender that is gone has nothing more to say either.
+async fn told_to(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+async fn converse<H, F>(stream: TcpStream, listening: &Listening, handle: H, watcher: Watcher)
+where
+    H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Answer> + Send + 'static,
+{
+    // Answers are one write each; waiting to fill a packet would only add latency.
+    let _ = stream.set_nodelay(true);
+    match &listening.certificates {
+        None => exchange(stream, listening, handle, watcher).await,
+        Some(certificates) => {
+            match tokio::time::timeout(HANDSHAKE, certificates.acceptor().accept(stream)).await {
+                Ok(Ok(stream)) => exchange(stream, listening, handle, watcher).await,
+                Ok(Err(error)) => {
+                    tracing::debug!(listener = listening.name, %error, "TLS handshake failed");
+                }
+                Err(_) => tracing::debug!(listener = listening.name, "TLS handshake too slow"),
+            }
+        }
+    }
+}
+
+async fn exchange<S, H, F>(stream: S, listening: &Listening, handle: H, watcher: Watcher)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let mut builder = Builder::new(TokioExecutor::new());
+    // hyper's timer for a request's head also runs while the connection is idle, so it has to be the
+    // longer of the two; see `Timeouts::idle`.
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(listening.idle);
+    builder.http2().timer(TokioTimer::new()).keep_alive_interval(listening.idle).max_concurrent_streams(256);
+    let service = service_fn(move |request| {
+        let answer = handle(request);
+        async move { Ok::<_, Infallible>(answer.await) }
+    });
+    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(listener = listening.name, error = %*error, "connection ended early");
+    }
+}

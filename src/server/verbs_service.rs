@@ -1,0 +1,149 @@
+//! The verbs over HTTP: bounds, statuses, counting. What is asked is decided in [`crate::verbs`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use hyper::body::Body;
+use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER};
+use hyper::{Method, Request, StatusCode};
+
+use super::body::{self, BodyError};
+use super::inflight::InFlight;
+use super::{Answer, json};
+use crate::logging::Throttle;
+use crate::verbs::{Verb, Verbs};
+use crate::wire::{WireError, reply};
+
+/// Bodies above this are worked on outside the event loop, so that one large request does not hold up
+/// the small ones.
+const LARGE_BODY: usize = 512 * 1024;
+
+/// Answers requests on the verbs port.
+pub struct VerbsService {
+    verbs: Arc<Verbs>,
+    inflight: InFlight,
+    complaints: Throttle,
+}
+
+/// Why a request is not answered with a decision.
+enum Refusal {
+    UnknownVerb,
+    WrongMethod,
+    Overloaded,
+    Body(BodyError),
+    Wire(WireError),
+    Broken,
+}
+
+impl VerbsService {
+    /// A service for these verbs.
+    pub fn new(verbs: Arc<Verbs>) -> Self {
+        let complaints = Throttle::new(verbs.metrics.log_suppressed.clone());
+        Self { verbs, inflight: InFlight::default(), complaints }
+    }
+
+    /// Answers one request, whatever it is.
+    pub async fn handle<B>(&self, request: Request<B>) -> Answer
+    where
+        B: Body,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let began = Instant::now();
+        let verb = Verb::from_path(request.uri().path());
+        let label = verb.map_or("unknown", Verb::label);
+        let answer = match self.answer(verb, request).await {
+            Ok(body) => json(StatusCode::OK, body),
+            Err(refusal) => self.refuse(label, &refusal),
+        };
+        let (spent, status) = (began.elapsed().as_secs_f64(), answer.status());
+        let labels = [label, status.as_str()];
+        self.verbs.metrics.request_duration.with_label_values(&labels).observe(spent);
+        answer
+    }
+
+    async fn answer<B>(&self, verb: Option<Verb>, request: Request<B>) -> Result<Vec<u8>, Refusal>
+    where
+        B: Body,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let verb = verb.ok_or(Refusal::UnknownVerb)?;
+        if request.method() != Method::POST {
+            return Err(Refusal::WrongMethod);
+        }
+        let (limits, timeouts) = {
+            let config = self.verbs.config.load();
+            (config.server.limits, config.server.timeouts)
+        };
+        let gauge = self.verbs.metrics.inflight.with_label_values(&[verb.label()]);
+        let place = self.inflight.enter(limits.max_in_flight, gauge);
+        let _place = place.ok_or(Refusal::Overloaded)?;
+        let body = body::read(request.into_body(), limits.max_body_bytes, timeouts.body.0);
+        let body = body.await.map_err(Refusal::Body)?;
+        match verb {
+            Verb::Bind => self.bind(body).await,
+            _ if body.len() > LARGE_BODY => {
+                let verbs = self.verbs.clone();
+                let work = move || decide(&verbs, verb, &body);
+                tokio::task::spawn_blocking(work).await.unwrap_or(Err(Refusal::Broken))
+            }
+            _ => decide(&self.verbs, verb, &body),
+        }
+    }
+
+    /// On a task of its own: a binding, once begun, is seen through even if the caller hangs up, so that
+    /// the ledger learns what became of it.
+    async fn bind(&self, body: Bytes) -> Result<Vec<u8>, Refusal> {
+        let verbs = self.verbs.clone();
+        let work = tokio::spawn(async move { verbs.bind(&body).await });
+        work.await.map_or(Err(Refusal::Broken), |answer| answer.map_err(Refusal::Wire))
+    }
+
+    fn refuse(&self, verb: &'static str, refusal: &Refusal) -> Answer {
+        let (status, reason, text) = match refusal {
+            Refusal::UnknownVerb => (
+                StatusCode::NOT_FOUND,
+                "unknown_verb",
+                "unknown verb; there are /filter, /prioritize, /preempt and /bind".to_owned(),
+            ),
+            Refusal::WrongMethod => {
+                (StatusCode::METHOD_NOT_ALLOWED, "wrong_method", "verbs take POST only".to_owned())
+            }
+            Refusal::Overloaded => {
+                (StatusCode::SERVICE_UNAVAILABLE, "", "too many requests under way".to_owned())
+            }
+            Refusal::Body(error) => (error.status(), error.label(), error.to_string()),
+            Refusal::Wire(error) => (StatusCode::BAD_REQUEST, error.label(), error.to_string()),
+            Refusal::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "", "internal error".to_owned()),
+        };
+        let metrics = &self.verbs.metrics;
+        match refusal {
+            Refusal::Overloaded => metrics.shed.with_label_values(&[verb]).inc(),
+            Refusal::Broken => metrics.panics.with_label_values(&[verb]).inc(),
+            _ => metrics.bad_requests.with_label_values(&[verb, reason]).inc(),
+        }
+        if self.complaints.may_speak((verb, reason)) {
+            tracing::warn!(verb, status = status.as_u16(), reason = text, "request refused");
+        }
+        let mut answer = json(status, reply::problem(&text));
+        match refusal {
+            Refusal::WrongMethod => {
+                answer.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+            }
+            Refusal::Overloaded => {
+                answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            _ => {}
+        }
+        answer
+    }
+}
+
+/// The engine catches what policies do; this catches everything else on the way.
+fn decide(verbs: &Verbs, verb: Verb, body: &[u8]) -> Result<Vec<u8>, Refusal> {
+    match catch_unwind(AssertUnwindSafe(|| verbs.decide(verb, body))) {
+        Ok(answer) => answer.map_err(Refusal::Wire),
+        Err(_) => Err(Refusal::Broken),
+    }
+}
