@@ -84,13 +84,20 @@ async fn bind_at_api(client: &Client, order: &BindOrder) -> Result<(), BindError
 fn bind_in_memory(store: &Store, order: &BindOrder) -> Result<(), BindError> {
     let mut refusal = None;
     store.write(|view| {
-        let known = view.pod(&order.uid).or_else(|| Some(&view.ledger().get(&order.uid)?.pod));
+        // A call without a UID means whoever bears the name.
+        let named = || view.pod_named(&order.key).filter(|_| order.uid.is_empty());
+        let known = view.pod(&order.uid).or_else(named);
+        let known = known.or_else(|| Some(&view.ledger().get(&order.uid)?.pod));
         if let Some(node) = known.and_then(|pod| pod.node.as_ref()) {
             refusal = Some(format!("pod {} is already assigned to node {node}", order.key));
             return Vec::new();
         }
-        let mut pod = known
-            .map_or_else(|| Pod::identity_only(order.uid.clone(), order.key.clone()), |pod| Pod::clone(pod));
+        let stranger = || {
+            let stand_in = || Pod::stand_in_uid(&order.key);
+            let uid = Some(order.uid.clone()).filter(|uid| !uid.is_empty()).unwrap_or_else(stand_in);
+            Pod::identity_only(uid, order.key.clone())
+        };
+        let mut pod = known.map_or_else(stranger, |pod| Pod::clone(pod));
         pod.node = Some(order.node.clone());
         view.apply(Change::Upsert(Object::Pod(Arc::new(pod))))
     });
