@@ -81,6 +81,8 @@ struct Shared {
 impl App {
     /// Starts everything; returns once both ports accept connections.
     pub async fn start(options: Options, level: Option<LevelControl>) -> anyhow::Result<Self> {
+        // Read before it is loaded: a change made since then is a change to the reloader.
+        let seen = options.config.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
         let config = match &options.config {
             Some(path) => config::load(path)?,
             None => Config::default(),
@@ -114,6 +116,7 @@ impl App {
         if options.config.is_some() || certificates.is_some() {
             let reloader = reload::Reloader {
                 file: options.config.clone(),
+                seen,
                 config: shared.config.clone(),
                 certificates: certificates.clone(),
                 metrics: shared.metrics.clone(),

@@ -18,6 +18,8 @@ const EVERY: Duration = Duration::from_secs(1);
 pub struct Reloader {
     /// The configuration file.
     pub file: Option<PathBuf>,
+    /// What it said when the settings in force were read.
+    pub seen: Option<String>,
     /// Where the settings in force are.
     pub config: Arc<ArcSwap<Config>>,
     /// The certificate in force.
@@ -28,15 +30,14 @@ pub struct Reloader {
 
 impl Reloader {
     /// Looks for ever.
-    pub async fn run(self) {
-        let mut seen = self.file.as_deref().map(|file| std::fs::read_to_string(file).ok());
+    pub async fn run(mut self) {
         loop {
             tokio::time::sleep(EVERY).await;
-            if let (Some(file), Some(seen)) = (self.file.as_deref(), seen.as_mut()) {
+            if let Some(file) = self.file.as_deref() {
                 let now = std::fs::read_to_string(file).ok();
-                if now != *seen {
+                if now != self.seen {
                     self.take_in(file, now.as_deref());
-                    *seen = now;
+                    self.seen = now;
                 }
             }
             if let Some(certificates) = &self.certificates {
