@@ -40,8 +40,11 @@ pub struct Undecodable {
 /// Reads one object.
 pub fn slim(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, Undecodable> {
     read(kind, text, interner).map_err(|source| {
-        let named = serde_json::from_str::<json::Named>(text).ok();
-        let key = named.map(|object| key_of(&object.metadata, interner));
+        let identified = serde_json::from_str::<json::Identified>(text).ok();
+        let key = identified.map(|json::Identified { metadata }| {
+            let namespace = metadata.namespace.as_deref().unwrap_or_default();
+            ObjectKey { namespace: interner.name(namespace), name: interner.name(&metadata.name) }
+        });
         Undecodable { kind, key, source }
     })
 }
