@@ -187,7 +187,9 @@ fn json_logs_are_one_object_per_line_and_the_level_can_be_changed() {
     let served = Served::start(&snapshot, &["--log-format", "json"]);
     let mut connection = Connection::open(served.verbs).expect("a connection");
     // Refused with text that would break a line if it were not escaped.
-    assert_eq!(connection.ask(post("/filter", "{\"a\nb\":")).expect("an answer").status, 400);
+    for _ in 0..20 {
+        assert_eq!(connection.ask(post("/filter", "{\"a\nb\":")).expect("an answer").status, 400);
+    }
     let mut admin = Connection::open(served.admin).expect("a connection");
     let put = |level: &str| {
         let length = level.len();
@@ -207,7 +209,8 @@ fn json_logs_are_one_object_per_line_and_the_level_can_be_changed() {
             assert!(entry[field].is_string(), "no {field} in {line}");
         }
     }
-    assert!(log.contains("request refused"), "{log}");
+    let complaints = log.lines().filter(|line| line.contains("request refused")).count();
+    assert_eq!(complaints, 1, "the same complaint is logged once in a while: {log}");
 }
 
 #[test]

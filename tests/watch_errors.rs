@@ -220,3 +220,18 @@ fn a_list_of_several_pages_is_one_list() {
     assert_eq!(api.lists(Kind::Node), 2, "two pages were asked for");
     assert_eq!(berth.count("berth_relists_total", Kind::Node), 1, "and taken as one list");
 }
+
+#[test]
+fn watches_that_end_at_once_are_not_reopened_in_a_frenzy() {
+    let too_old = r#"{"type":"ERROR","object":{"kind":"Status","metadata":{},"status":"Failure","message":"too old","reason":"Expired","code":410}}"#;
+    for (how, last_words) in [("in order", ""), ("as too old", too_old)] {
+        let api = FakeApi::start();
+        api.serve(Kind::Node, List::of([node("a")]));
+        api.end_watches_at_once(Kind::Node, last_words);
+        let began = std::time::Instant::now();
+        let berth = Following::start(&api, &[Kind::Node]);
+        until_true("tried a few times", || api.watches(Kind::Node) >= 4);
+        assert!(began.elapsed().as_millis() >= 500, "{how}: 4 watches within {:?}", began.elapsed());
+        assert_eq!(berth.nodes(), ["a"], "{how}");
+    }
+}

@@ -35,7 +35,7 @@ use wire_fuzz::oracle;
 const INPUTS: usize = 40_000;
 /// A service is replaced after so many inputs, so that what they bind does not pile up.
 const PER_SERVICE: usize = 2_000;
-const FIXED_SEED: u64 = 0x5eed_0f_be27;
+const FIXED_SEED: u64 = 0x005e_ed0f_be27;
 
 struct Served {
     service: VerbsService,

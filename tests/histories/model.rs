@@ -20,6 +20,9 @@ pub struct Decided {
     forgotten_at: u64,
 }
 
+/// By name: the node's label if there is a node, and the pods with their labels, sorted by UID.
+pub type Hosts = BTreeMap<String, (Option<u8>, Vec<(String, Option<u8>)>)>;
+
 #[derive(Debug, Default)]
 pub struct Model {
     pub shown: HashMap<String, ApiPod>,
@@ -137,9 +140,9 @@ impl Model {
         Some((decided.place.as_deref()?, shown.map_or(decided.label, |pod| Some(pod.label))))
     }
 
-    /// Every host that exists: its node's label, and the pods on it with their labels, sorted.
-    pub fn hosts(&self) -> BTreeMap<String, (Option<u8>, Vec<(String, Option<u8>)>)> {
-        let mut hosts: BTreeMap<_, (Option<u8>, Vec<_>)> =
+    /// Every host that exists.
+    pub fn hosts(&self) -> Hosts {
+        let mut hosts: Hosts =
             self.nodes.iter().map(|(name, label)| (name.clone(), (Some(*label), Vec::new()))).collect();
         let known = self.shown.keys().chain(self.decided.keys().filter(|uid| !self.shown.contains_key(*uid)));
         for uid in known {

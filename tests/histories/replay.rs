@@ -8,7 +8,7 @@ use berth::model::{Kind, Name, Object};
 use berth::view::View;
 use berth::view::change::{Change, Offer};
 
-use super::model::Model;
+use super::model::{Hosts, Model};
 use super::step::{NODES, Step};
 use super::world::{ApiPod, Call, News, World, key, node, node_name, service};
 
@@ -164,14 +164,14 @@ impl Replay {
 
     pub fn place_of_newest(&self, pod: usize) -> Option<String> {
         let pod = self.world.believed(pod, 0)?;
-        self.view.place_of(&pod.uid).map(|node| node.to_string())
+        self.view.place_of(&pod.uid).map(ToString::to_string)
     }
 
     pub fn ledger_len(&self) -> usize {
         self.view.ledger().len()
     }
 
-    fn hosts(&self) -> BTreeMap<String, (Option<u8>, Vec<(String, Option<u8>)>)> {
+    fn hosts(&self) -> Hosts {
         let read = |host: &berth::view::Host| {
             let pods = host.pods.iter().map(|pod| (pod.uid.to_string(), label_of(&pod.labels)));
             let mut pods: Vec<_> = pods.collect();
@@ -191,7 +191,7 @@ impl Replay {
     }
 
     fn note(&mut self, dropped: Vec<DropCause>) {
-        self.seen.0.extend(dropped.iter().map(|cause| cause.label()));
+        self.seen.0.extend(dropped.iter().copied().map(DropCause::label));
         self.dropped.extend(dropped);
     }
 

@@ -47,6 +47,9 @@ struct Served {
     /// Statuses for the next lists and the next watch, before anything works.
     failing_lists: Vec<u16>,
     refused_watch: Option<u16>,
+    /// How watches end that end as soon as they are opened.
+    short: Option<&'static str>,
+    watches: usize,
     watch: Option<TcpStream>,
     watched_from: Option<String>,
     /// The version in which an optional kind is installed.
@@ -95,6 +98,16 @@ impl FakeApi {
 
     pub fn refuse_next_watch(&self, kind: Kind, status: u16) {
         self.with(kind, |served| served.refused_watch = Some(status));
+    }
+
+    /// From now on every watch says this and ends as soon as it is opened.
+    pub fn end_watches_at_once(&self, kind: Kind, saying: &'static str) {
+        self.with(kind, |served| served.short = Some(saying));
+    }
+
+    /// How many watches were opened.
+    pub fn watches(&self, kind: Kind) -> usize {
+        self.with(kind, |served| served.watches)
     }
 
     /// Says something on the open watch.
@@ -231,6 +244,11 @@ fn answer(mut stream: TcpStream, state: &Shared) -> std::io::Result<()> {
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
         )?;
         served.watched_from = parameter("resourceVersion");
+        served.watches += 1;
+        if let Some(last_words) = served.short {
+            let chunk = if last_words.is_empty() { String::new() } else { chunk(last_words) };
+            return stream.write_all(format!("{chunk}0\r\n\r\n").as_bytes());
+        }
         served.watch = Some(stream);
         return Ok(());
     }

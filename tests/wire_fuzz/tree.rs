@@ -1,5 +1,7 @@
 //! JSON as a tree that may be broken: keys may repeat, and raw text may stand anywhere.
 
+use std::fmt::Write;
+
 use super::dice::Dice;
 
 #[derive(Clone, Debug)]
@@ -155,7 +157,8 @@ fn quote(text: &str, out: &mut String, dice: &mut Dice) {
     for unit in text.chars() {
         if escape_all || unit < ' ' || unit == '"' || unit == '\\' {
             for half in unit.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{half:04x}"));
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{half:04x}");
             }
         } else {
             out.push(unit);
