@@ -5,6 +5,7 @@ mod support;
 mod watch_errors {
     pub mod fake_api;
     pub mod following;
+    mod whole_berth;
 }
 
 use berth::model::{Kind, ObjectKey};

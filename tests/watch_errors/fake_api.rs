@@ -3,7 +3,7 @@
 //! One thread per connection, one request per connection: simple, and every cut is a real one.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -59,6 +59,9 @@ struct Served {
 #[derive(Default)]
 struct State {
     kinds: HashMap<Kind, Served>,
+    /// The status that bindings get, and the last binding asked for.
+    bindings: Option<u16>,
+    bound: Option<Value>,
     away: bool,
 }
 
@@ -103,6 +106,16 @@ impl FakeApi {
     /// From now on every watch says this and ends as soon as it is opened.
     pub fn end_watches_at_once(&self, kind: Kind, saying: &'static str) {
         self.with(kind, |served| served.short = Some(saying));
+    }
+
+    /// From now on bindings are answered with this status.
+    pub fn answer_bindings_with(&self, status: u16) {
+        lock(&self.state).bindings = Some(status);
+    }
+
+    /// The last binding asked for.
+    pub fn last_binding(&self) -> Value {
+        lock(&self.state).bound.clone().unwrap_or_default()
     }
 
     /// How many watches were opened.
@@ -207,9 +220,22 @@ fn accept(listener: TcpListener, state: Shared) -> JoinHandle<()> {
 }
 
 fn answer(mut stream: TcpStream, state: &Shared) -> std::io::Result<()> {
-    let mut lines = BufReader::new(stream.try_clone()?).lines();
-    let Some(first) = lines.next().transpose()? else { return Ok(()) };
-    while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let mut length = 0;
+    loop {
+        let mut header = String::new();
+        if reader.read_line(&mut header)? == 0 || header == "\r\n" {
+            break;
+        }
+        let header = header.to_ascii_lowercase();
+        if let Some(value) = header.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
     let target = first.split(' ').nth(1).unwrap_or_default();
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let parameter = |name: &str| {
@@ -217,6 +243,13 @@ fn answer(mut stream: TcpStream, state: &Shared) -> std::io::Result<()> {
     };
     let mut state = lock(state);
     let last = path.rsplit('/').next().unwrap_or_default();
+    if last == "binding" {
+        state.bound = serde_json::from_slice(&body).ok();
+        return match state.bindings.unwrap_or(201) {
+            201 => reply(&mut stream, 201, &json!({"kind": "Status", "status": "Success"})),
+            status => fail(&mut stream, status),
+        };
+    }
     if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.group() == last && !last.is_empty()) {
         let installed = state.kinds.entry(kind).or_default().installed.clone();
         return match installed {
