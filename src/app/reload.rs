@@ -17,11 +17,11 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Looks at the files.
 pub struct Reloader {
     /// The configuration file.
-    pub file: Option<PathBuf>,
+    pub file: PathBuf,
     /// Where the settings in force are.
     pub config: Arc<ArcSwap<Config>>,
-    /// The certificate in force.
-    pub certificates: Option<Arc<Certificates>>,
+    /// The certificates in force.
+    pub certificates: Vec<Arc<Certificates>>,
     /// Who counts reloads.
     pub metrics: Arc<Metrics>,
 }
@@ -29,17 +29,15 @@ pub struct Reloader {
 impl Reloader {
     /// Looks for ever.
     pub async fn run(self) {
-        let mut seen = self.file.as_deref().map(|file| std::fs::read_to_string(file).ok());
+        let mut seen = std::fs::read_to_string(&self.file).ok();
         loop {
             tokio::time::sleep(EVERY).await;
-            if let (Some(file), Some(seen)) = (self.file.as_deref(), seen.as_mut()) {
-                let now = std::fs::read_to_string(file).ok();
-                if now != *seen {
-                    self.take_in(file, now.as_deref());
-                    *seen = now;
-                }
+            let now = std::fs::read_to_string(&self.file).ok();
+            if now != seen {
+                self.take_in(&self.file, now.as_deref());
+                seen = now;
             }
-            if let Some(certificates) = &self.certificates {
+            for certificates in &self.certificates {
                 match certificates.renew() {
                     Ok(true) => tracing::info!("certificate renewed"),
                     Ok(false) => {}

@@ -6,6 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Binding, ObjectReference, Pod as ApiPod};
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
+use tokio::sync::Semaphore;
 
 use super::Store;
 use crate::model::{Name, Object, ObjectKey, Pod, Uid};
@@ -36,7 +37,7 @@ pub enum BindError {
 /// Who carries out bindings.
 pub enum Binder {
     /// The API server.
-    Api(Client, Duration),
+    Api(ApiBinder),
     /// The cache itself, when it was read from a file.
     InMemory(Arc<Store>),
 }
@@ -45,13 +46,37 @@ impl Binder {
     /// Binds a pod to a node.
     pub async fn bind(&self, order: &BindOrder) -> Result<(), BindError> {
         match self {
-            Binder::Api(client, patience) => {
-                match tokio::time::timeout(*patience, bind_at_api(client, order)).await {
-                    Ok(result) => result,
-                    Err(_) => Err(BindError::Unknown("the API server did not answer in time".to_owned())),
-                }
-            }
+            Binder::Api(binder) => binder.bind(order).await,
             Binder::InMemory(store) => bind_in_memory(store, order),
+        }
+    }
+}
+
+/// Binds at the API server.
+pub struct ApiBinder {
+    client: Client,
+    patience: Duration,
+    /// The client speaks HTTP/1.1, so every call under way is a connection. In a burst the API server is
+    /// the bottleneck: more calls at once would not be answered sooner, only cost handshakes.
+    places: Semaphore,
+}
+
+impl ApiBinder {
+    const AT_ONCE: usize = 32;
+
+    /// Gives each call, with its wait for a place, so much time.
+    pub fn new(client: Client, patience: Duration) -> Self {
+        Self { client, patience, places: Semaphore::new(Self::AT_ONCE) }
+    }
+
+    async fn bind(&self, order: &BindOrder) -> Result<(), BindError> {
+        let deadline = tokio::time::Instant::now() + self.patience;
+        let Ok(Ok(_place)) = tokio::time::timeout_at(deadline, self.places.acquire()).await else {
+            return Err(BindError::Refused("too many bindings wait for the API server".to_owned()));
+        };
+        match tokio::time::timeout_at(deadline, bind_at_api(&self.client, order)).await {
+            Ok(result) => result,
+            Err(_) => Err(BindError::Unknown("the API server did not answer in time".to_owned())),
         }
     }
 }

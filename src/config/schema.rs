@@ -145,15 +145,23 @@ pub struct Tls {
 pub struct Limits {
     /// Longest body. The default holds 5,000 whole Node objects.
     pub max_body_bytes: usize,
-    /// Most requests under way at once; more are answered 503.
+    /// Most decisions under way at once; more are answered 503. kube-scheduler asks for one at a time.
     pub max_in_flight: usize,
+    /// Most bindings under way at once; more are answered 503. kube-scheduler binds in the background, as many
+    /// at once as the API server is behind.
+    pub max_bindings_in_flight: usize,
     /// Most connections at once; more are closed at once. Takes effect at the next start.
     pub max_connections: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_body_bytes: 64 * 1024 * 1024, max_in_flight: 64, max_connections: 512 }
+        Self {
+            max_body_bytes: 64 * 1024 * 1024,
+            max_in_flight: 64,
+            max_bindings_in_flight: 2048,
+            max_connections: 4096,
+        }
     }
 }
 

@@ -30,6 +30,7 @@ pub fn validate(config: &Config) -> Result<(), (String, String)> {
     for (path, value) in [
         ("server.limits.maxBodyBytes", server.limits.max_body_bytes),
         ("server.limits.maxInFlight", server.limits.max_in_flight),
+        ("server.limits.maxBindingsInFlight", server.limits.max_bindings_in_flight),
         ("server.limits.maxConnections", server.limits.max_connections),
     ] {
         if value == 0 {

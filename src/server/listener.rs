@@ -22,6 +22,10 @@ use crate::metrics::Metrics;
 /// How long a client may take to agree on encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// Requests at once on one HTTP/2 connection. kube-scheduler uses a single one, for all bindings under way too;
+/// what is too much is turned away request by request.
+const MAX_STREAMS: u32 = 4096;
+
 /// Settings of one listener.
 #[derive(Clone)]
 pub struct Listening {
@@ -126,7 +130,11 @@ where
     // hyper's timer for a request's head also runs while the connection is idle, so it has to be the
     // longer of the two; see `Timeouts::idle`.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(listening.idle);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(listening.idle).max_concurrent_streams(256);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(listening.idle)
+        .max_concurrent_streams(MAX_STREAMS);
     let service = service_fn(move |request| {
         let answer = handle(request);
         async move { Ok::<_, Infallible>(answer.await) }
