@@ -31,7 +31,7 @@ impl Engine {
     pub fn filter(&self, question: Question<'_>) -> Result<Verdicts, Panicked> {
         let verdicts =
             self.ask("filter", Verdicts::all_pass(question.candidates.len()), |policy, verdicts| {
-                policy.filter(question, verdicts)
+                policy.filter(question, verdicts);
             })?;
         for (_, why) in verdicts.rejections() {
             self.metrics.nodes_rejected.with_label_values(&[why.policy, why.reason]).inc();

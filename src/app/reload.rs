@@ -10,7 +10,7 @@ use crate::config::{self, Config, ConfigError};
 use crate::metrics::Metrics;
 use crate::server::tls::Certificates;
 
-/// How often the files are looked at. They are compared by content: a ConfigMap volume swaps a symlink
+/// How often the files are looked at. They are compared by content: a `ConfigMap` volume swaps a symlink
 /// two levels up, which file notifications on the file itself miss.
 const EVERY: Duration = Duration::from_secs(1);
 

@@ -45,8 +45,8 @@ impl View {
         }
         self.keeping_places(&pod.uid, |view| match offer {
             Offer::None => view.ledger.withdraw(&pod.uid),
-            Offer::One(node) => view.ledger.offer(pod.clone(), Some(node), ttl),
-            Offer::Several => view.ledger.offer(pod.clone(), None, ttl),
+            Offer::One(node) => view.ledger.offer(pod, Some(node), ttl),
+            Offer::Several => view.ledger.offer(pod, None, ttl),
         })
         .into_iter()
         .collect()
