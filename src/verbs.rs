@@ -11,9 +11,9 @@ use crate::cluster::{Binder, Freshness, Interner, Store};
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::metrics::Metrics;
-use crate::model::{Name, ObjectKey};
+use crate::model::{Name, Object, ObjectKey};
 use crate::policy::{Question, Verdicts};
-use crate::view::change::Offer;
+use crate::view::change::{Change, Offer};
 use crate::wire::{BindArgs, Candidates, PreemptArgs, SchedulingArgs, WireError, reply};
 
 /// What kube-scheduler can ask.
@@ -69,6 +69,24 @@ pub struct Verbs {
 }
 
 impl Verbs {
+    /// Berth without a server, over a cluster in memory: for embedding it, and for tests.
+    pub fn in_memory(config: Config, objects: Vec<Object>) -> Result<Self, prometheus::Error> {
+        let metrics = Arc::new(Metrics::new()?);
+        let store = Arc::new(Store::new(metrics.clone()));
+        store.apply(objects.into_iter().map(Change::Upsert));
+        let freshness = Arc::new(Freshness::default());
+        freshness.mark_all_current();
+        Ok(Self {
+            binder: Binder::InMemory(store.clone()),
+            engine: Engine::new(Vec::new(), metrics.clone()),
+            config: Arc::new(ArcSwap::from_pointee(config)),
+            interner: Arc::default(),
+            store,
+            freshness,
+            metrics,
+        })
+    }
+
     /// Answers filter, prioritize and preempt, which need nothing but the processor.
     pub fn decide(&self, verb: Verb, body: &[u8]) -> Result<Vec<u8>, WireError> {
         match verb {

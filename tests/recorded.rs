@@ -2,36 +2,15 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test says what is wrong by panicking")]
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-use berth::cluster::{Binder, Freshness, Interner, Store, slim};
+use berth::cluster::{Interner, slim};
 use berth::config::Config;
-use berth::engine::Engine;
-use berth::metrics::Metrics;
 use berth::verbs::{Verb, Verbs};
 use berth::wire::{BindArgs, PreemptArgs, SchedulingArgs};
 
 fn recorded(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/recorded").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; run `make record`", path.display()))
-}
-
-/// Berth with no policy active, over an empty cluster.
-fn verbs() -> Verbs {
-    let metrics = Arc::new(Metrics::new().expect("metrics"));
-    let store = Arc::new(Store::new(metrics.clone()));
-    let freshness = Arc::new(Freshness::default());
-    freshness.mark_all_current();
-    Verbs {
-        binder: Binder::InMemory(store.clone()),
-        engine: Engine::new(Vec::new(), metrics.clone()),
-        config: Arc::new(ArcSwap::from_pointee(Config::default())),
-        interner: Arc::new(Interner::default()),
-        store,
-        freshness,
-        metrics,
-    }
 }
 
 #[tokio::test]
@@ -41,7 +20,7 @@ async fn every_verb_in_both_forms_is_answered_to_the_byte() {
             let name = verb.label();
             let request = recorded(&format!("{name}-{form}.request.json"));
             let expected = recorded(&format!("{name}-{form}.response.json"));
-            let verbs = verbs();
+            let verbs = Verbs::in_memory(Config::default(), Vec::new()).expect("in memory");
             let answer = match verb {
                 Verb::Bind => verbs.bind(&request).await,
                 _ => verbs.decide(verb, &request),
