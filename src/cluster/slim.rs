@@ -10,10 +10,11 @@ use std::sync::Arc;
 use self::objects as json;
 pub use self::objects::{ListMeta, PodObject};
 use super::Interner;
+use crate::model::requirements::{Expression, Term, Toleration};
 use crate::model::selector::Requirement;
 use crate::model::{
-    Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Selector,
-    Service, Taint, Workload,
+    Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
+    Requirements, Selector, Service, Taint, Workload,
 };
 
 /// What became of an object.
@@ -127,6 +128,43 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
             .and_then(|spec| spec.topology_spread_constraints.as_ref())
             .is_some_and(|constraints| !constraints.is_empty()),
         failed_attempt: status.and_then(failed_attempt),
+    }
+}
+
+/// What a pod asks of a node. Only the pod that is to be placed is asked, so nothing of this is cached.
+pub fn requirements(object: &PodObject) -> Requirements {
+    let Some(spec) = &object.spec else { return Requirements::default() };
+    let pairs = spec.node_selector.iter().flat_map(|selector| &selector.0);
+    let required = spec
+        .affinity
+        .as_ref()
+        .and_then(|affinity| affinity.node_affinity.as_ref())
+        .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
+    let toleration = |toleration: &json::TolerationObject| {
+        let text = |text: &Option<String>| Name::from(text.as_deref().unwrap_or_default());
+        Toleration {
+            key: text(&toleration.key),
+            operator: text(&toleration.operator),
+            value: text(&toleration.value),
+            effect: text(&toleration.effect),
+        }
+    };
+    Requirements {
+        node_selector: pairs.map(|(k, v)| (Name::from(&**k), Name::from(&**v))).collect(),
+        affinity: required.map(|s| s.node_selector_terms.iter().flatten().map(term).collect()),
+        tolerations: spec.tolerations.iter().flatten().map(toleration).collect(),
+    }
+}
+
+fn term(object: &json::NodeSelectorTerm) -> Term {
+    let expression = |object: &json::SelectorExpression| Expression {
+        key: Name::from(&*object.key),
+        operator: Name::from(&*object.operator),
+        values: object.values.iter().flatten().map(|value| Name::from(&**value)).collect(),
+    };
+    Term {
+        expressions: object.match_expressions.iter().flatten().map(expression).collect(),
+        fields: object.match_fields.iter().flatten().map(expression).collect(),
     }
 }
 
