@@ -61,6 +61,11 @@ impl View {
         self.pods.get(uid)
     }
 
+    /// The pod that bears a name now.
+    pub fn pod_named(&self, key: &ObjectKey) -> Option<&Arc<Pod>> {
+        self.pods.get(self.pod_names.get(key)?)
+    }
+
     /// Where a pod is, as far as anyone knows: shown by the watch, or assumed.
     pub fn place_of(&self, uid: &str) -> Option<&Name> {
         self.placement(uid).map(|(node, _)| node)

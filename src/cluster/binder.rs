@@ -106,18 +106,59 @@ async fn bind_at_api(client: &Client, order: &BindOrder) -> Result<(), BindError
     }
 }
 
+/// As the API server would: by name, with the UID as a guard if one is given.
 fn bind_in_memory(store: &Store, order: &BindOrder) -> Result<(), BindError> {
     let mut refusal = None;
     store.write(|view| {
-        let known = view.pod(&order.uid).or_else(|| Some(&view.ledger().get(&order.uid)?.pod));
-        if let Some(node) = known.and_then(|pod| pod.node.as_ref()) {
-            refusal = Some(format!("pod {} is already assigned to node {node}", order.key));
+        let shown = view.pod_named(&order.key);
+        let known = shown.or_else(|| Some(&view.ledger().get(&order.uid)?.pod));
+        refusal = known.and_then(|pod| {
+            if !order.uid.is_empty() && pod.uid != order.uid {
+                return Some(format!("pod {} has another UID now", order.key));
+            }
+            let node = pod.node.as_ref()?;
+            Some(format!("pod {} is already assigned to node {node}", order.key))
+        });
+        if refusal.is_some() {
             return Vec::new();
         }
-        let mut pod = known
-            .map_or_else(|| Pod::identity_only(order.uid.clone(), order.key.clone()), |pod| Pod::clone(pod));
+        let mut pod = match known {
+            Some(pod) => Pod::clone(pod),
+            // Whoever gives no UID gets one, for pods are told apart by it.
+            None if order.uid.is_empty() => {
+                Pod::identity_only(format!("unnamed:{}", order.key).into(), order.key.clone())
+            }
+            None => Pod::identity_only(order.uid.clone(), order.key.clone()),
+        };
         pod.node = Some(order.node.clone());
         view.apply(Change::Upsert(Object::Pod(Arc::new(pod))))
     });
     refusal.map_or(Ok(()), |reason| Err(BindError::Refused(reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{BindOrder, Change, Object, ObjectKey, Store, bind_in_memory};
+    use crate::fixtures::pod;
+    use crate::metrics::Metrics;
+
+    #[test]
+    fn binding_in_memory_refuses_what_the_api_server_would() {
+        let store = Store::new(Arc::new(Metrics::new().expect("metrics")));
+        store.apply([Change::Upsert(Object::Pod(Arc::new(pod("known").uid("1").build())))]);
+        let bind = |name: &str, uid: &str, node: &str| {
+            let key = ObjectKey::new("default", name);
+            bind_in_memory(&store, &BindOrder { uid: uid.into(), key, node: node.into() }).is_ok()
+        };
+        assert!(!bind("known", "2", "a"), "recreated under the same name");
+        assert!(bind("known", "1", "a"));
+        assert!(!bind("known", "1", "b"), "already bound");
+        assert!(bind("stranger", "3", "a"), "whether or not the file knew it");
+        assert!(bind("nameless", "", "a") && bind("other", "", "b"), "UIDs are not required");
+        assert!(!bind("other", "", "a"), "but names count then");
+        let view = store.view();
+        assert_eq!(view.host("a").map(|host| host.pods.len()), Some(3));
+    }
 }
