@@ -21,7 +21,7 @@ use crate::cluster::snapshot_file::{self, Loaded};
 use crate::cluster::watch::Follower;
 use crate::cluster::{Binder, Freshness, Interner, Store};
 use crate::config::{self, Config, Tls};
-use crate::engine::Engine;
+use crate::engine::{Engine, policies};
 use crate::logging::LevelControl;
 use crate::metrics::Metrics;
 use crate::model::Kind;
@@ -112,10 +112,13 @@ impl App {
             shared.freshness.clone(),
             shared.interner.clone(),
         )));
+        let engine = Engine::new(policies(&shared.config.load()), shared.metrics.clone());
+        let engine = Arc::new(ArcSwap::from_pointee(engine));
         if let Some(file) = options.config {
             let reloader = reload::Reloader {
                 file,
                 config: shared.config.clone(),
+                engine: engine.clone(),
                 certificates,
                 metrics: shared.metrics.clone(),
             };
@@ -134,7 +137,7 @@ impl App {
         let verbs = Arc::new(VerbsService::new(Arc::new(Verbs {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
-            engine: Engine::new(Vec::new(), shared.metrics.clone()),
+            engine,
             binder,
             config: shared.config.clone(),
             interner: shared.interner.clone(),

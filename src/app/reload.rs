@@ -7,6 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use crate::config::{self, Config, ConfigError};
+use crate::engine::{Engine, policies};
 use crate::metrics::Metrics;
 use crate::server::tls::Certificates;
 
@@ -20,6 +21,8 @@ pub struct Reloader {
     pub file: PathBuf,
     /// Where the settings in force are.
     pub config: Arc<ArcSwap<Config>>,
+    /// Who decides by them.
+    pub engine: Arc<ArcSwap<Engine>>,
     /// The certificates in force.
     pub certificates: Vec<Arc<Certificates>>,
     /// Who counts reloads.
@@ -57,6 +60,7 @@ impl Reloader {
     }
 
     fn accept(&self, config: Config) {
+        self.engine.store(Arc::new(Engine::new(policies(&config), self.metrics.clone())));
         let old = self.config.swap(Arc::new(config));
         let new = self.config.load();
         let fixed = |c: &Config| {
