@@ -82,6 +82,8 @@ struct Shared {
 impl App {
     /// Starts everything; returns once both ports accept connections.
     pub async fn start(options: Options, level: Option<LevelControl>) -> anyhow::Result<Self> {
+        // Read before it is loaded: a change made since then is a change to the reloader.
+        let seen = options.config.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
         let config = match &options.config {
             Some(path) => config::load(path)?,
             None => Config::default(),
@@ -117,6 +119,7 @@ impl App {
         if let Some(file) = options.config {
             let reloader = reload::Reloader {
                 file,
+                seen,
                 config: shared.config.clone(),
                 engine: engine.clone(),
                 certificates,

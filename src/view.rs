@@ -113,7 +113,7 @@ impl View {
         self.pods.get(uid)
     }
 
-    /// The pod that bears a name now.
+    /// The pod that bears a name now, as the watch shows it.
     pub fn pod_named(&self, key: &ObjectKey) -> Option<&Arc<Pod>> {
         self.pods.get(self.pod_names.get(key)?)
     }

@@ -19,6 +19,8 @@ const EVERY: Duration = Duration::from_secs(1);
 pub struct Reloader {
     /// The configuration file.
     pub file: PathBuf,
+    /// What it said when the settings in force were read.
+    pub seen: Option<String>,
     /// Where the settings in force are.
     pub config: Arc<ArcSwap<Config>>,
     /// Who decides by them.
@@ -31,14 +33,13 @@ pub struct Reloader {
 
 impl Reloader {
     /// Looks for ever.
-    pub async fn run(self) {
-        let mut seen = std::fs::read_to_string(&self.file).ok();
+    pub async fn run(mut self) {
         loop {
             tokio::time::sleep(EVERY).await;
             let now = std::fs::read_to_string(&self.file).ok();
-            if now != seen {
+            if now != self.seen {
                 self.take_in(&self.file, now.as_deref());
-                seen = now;
+                self.seen = now;
             }
             for certificates in &self.certificates {
                 match certificates.renew() {

@@ -27,7 +27,7 @@ pub fn selector(pod: &Pod, view: &View) -> Selector {
 fn controller(pod: &Pod) -> Option<(Kind, ObjectKey)> {
     let owner = pod.controller.as_ref()?;
     let kind = match (&*owner.api_version, &*owner.kind) {
-        ("v1", "ReplicationController") => Kind::ReplicationController,
+        ("v1" | "/v1", "ReplicationController") => Kind::ReplicationController,
         ("apps/v1", "ReplicaSet") => Kind::ReplicaSet,
         ("apps/v1", "StatefulSet") => Kind::StatefulSet,
         _ => return None,
