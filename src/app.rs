@@ -16,11 +16,12 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::cluster::api::Api;
+use crate::cluster::binder::ApiBinder;
 use crate::cluster::snapshot_file::{self, Loaded};
 use crate::cluster::watch::Follower;
 use crate::cluster::{Binder, Freshness, Interner, Store};
-use crate::config::{self, Config};
-use crate::engine::Engine;
+use crate::config::{self, Config, Tls};
+use crate::engine::{Engine, policies};
 use crate::logging::LevelControl;
 use crate::metrics::Metrics;
 use crate::model::Kind;
@@ -87,13 +88,13 @@ impl App {
             Some(path) => config::load(path)?,
             None => Config::default(),
         };
-        let certificates = match &config.server.tls {
-            Some(files) => Some(Arc::new(Certificates::load(files)?)),
-            None => None,
-        };
+        let tls = config.server.tls.as_ref();
         for address in [options.listen, options.admin_listen] {
-            require_safe(address, certificates.is_some(), config.server.insecure)?;
+            require_safe(address, tls.is_some(), config.server.insecure)?;
         }
+        let verbs_certificates = tls.map(Certificates::load).transpose()?.map(Arc::new);
+        let admin_certificates = admin_certificates(tls, options.admin_listen)?.map(Arc::new);
+        let certificates: Vec<_> = verbs_certificates.iter().chain(&admin_certificates).cloned().collect();
         let metrics = Arc::new(Metrics::new()?);
         let shared = Shared {
             config: Arc::new(ArcSwap::from_pointee(config)),
@@ -113,12 +114,15 @@ impl App {
             shared.freshness.clone(),
             shared.interner.clone(),
         )));
-        if options.config.is_some() || certificates.is_some() {
+        let engine = Engine::new(policies(&shared.config.load()), shared.metrics.clone());
+        let engine = Arc::new(ArcSwap::from_pointee(engine));
+        if let Some(file) = options.config {
             let reloader = reload::Reloader {
-                file: options.config.clone(),
+                file,
                 seen,
                 config: shared.config.clone(),
-                certificates: certificates.clone(),
+                engine: engine.clone(),
+                certificates,
                 metrics: shared.metrics.clone(),
             };
             background.push(tokio::spawn(reloader.run()));
@@ -136,7 +140,7 @@ impl App {
         let verbs = Arc::new(VerbsService::new(Arc::new(Verbs {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
-            engine: Engine::new(Vec::new(), shared.metrics.clone()),
+            engine,
             binder,
             config: shared.config.clone(),
             interner: shared.interner.clone(),
@@ -147,7 +151,7 @@ impl App {
         let (stop_admin, admin_stopped) = watch::channel(false);
         let verbs_server = tokio::spawn(listener::serve(
             verbs_listener,
-            shared.listening("verbs", certificates.clone()),
+            shared.listening("verbs", verbs_certificates),
             move |request| {
                 let verbs = verbs.clone();
                 async move { verbs.handle(request).await }
@@ -157,7 +161,7 @@ impl App {
         ));
         let admin_server = tokio::spawn(listener::serve(
             admin_listener,
-            shared.listening("admin", certificates),
+            shared.listening("admin", admin_certificates),
             move |request| {
                 let admin = admin.clone();
                 async move { admin.handle(request).await }
@@ -238,14 +242,14 @@ async fn connect(
             let follow = |kind| tokio::spawn(follower.clone().follow(kind));
             let watches = Kind::ALL.into_iter().map(follow).collect();
             let patience = shared.config.load().server.timeouts.bind.0;
-            return Ok((Some(api), Binder::Api(client, patience), watches));
+            return Ok((Some(api), Binder::Api(ApiBinder::new(client, patience)), watches));
         }
     }
     Ok((None, Binder::InMemory(shared.store.clone()), Vec::new()))
 }
 
 async fn client(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Client> {
-    let config = match kubeconfig {
+    let mut config = match kubeconfig {
         Some(path) => {
             let file = kube::config::Kubeconfig::read_from(path)
                 .with_context(|| format!("cannot use kubeconfig {}", path.display()))?;
@@ -258,11 +262,24 @@ async fn client(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Client> {
              or --snapshot FILE to serve a cluster from a file",
         )?,
     };
+    // Watches bring their own pauses; a binding repeated behind our back would be told "already bound".
+    config.default_retry = false;
     Ok(kube::Client::try_from(config)?)
 }
 
 async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     listener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
+}
+
+/// Probes and scrapers bring no certificates of their own, so the admin port asks for none; and on loopback
+/// it is plain, as kubelets and people expect.
+fn admin_certificates(tls: Option<&Tls>, address: SocketAddr) -> anyhow::Result<Option<Certificates>> {
+    match tls {
+        Some(tls) if !address.ip().is_loopback() => {
+            Ok(Some(Certificates::load(&Tls { client_ca_file: None, ..tls.clone() })?))
+        }
+        _ => Ok(None),
+    }
 }
 
 fn require_safe(address: SocketAddr, encrypted: bool, insecure: bool) -> anyhow::Result<()> {

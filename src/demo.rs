@@ -1,5 +1,61 @@
-//! The demo (placeholder until written).
-/// Runs it.
+//! `berth demo`: Berth at work on a built-in cluster, with no Kubernetes at hand.
+//!
+//! ```text
+//!   chapters ---> scheduler ---> line ===HTTP===> Berth, in this process, on loopback
+//!      |              |
+//!      v              v
+//!   screen <- map <- cluster
+//! ```
+//!
+//! Nothing is staged: the scheduler knows only what the verbs answer, and the numbers at the end are
+//! those of the admin port.
+
+mod chapters;
+mod cluster;
+mod line;
+mod map;
+mod paint;
+mod scheduler;
+mod scrape;
+mod screen;
+mod workload;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use anyhow::Context;
+
+use self::chapters::Stage;
+use crate::app::{App, Options, Source};
+
+/// Tells the whole story, then ends everything that was started for it.
 pub async fn run() -> anyhow::Result<()> {
-    anyhow::bail!("not there yet")
+    let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let options = Options {
+        config: None,
+        source: Source::SnapshotText(cluster::Cluster::built_in().snapshot()),
+        listen: free_port,
+        admin_listen: free_port,
+    };
+    let app = App::start(options, None)
+        .await
+        .context("cannot start Berth for the demo; it needs two free ports on 127.0.0.1")?;
+    let told = tell(&app).await;
+    app.stop().await;
+    match told {
+        // Whoever reads along, such as `head`, has seen enough.
+        Err(error) if is_closed_output(&error) => Ok(()),
+        told => told,
+    }
+}
+
+async fn tell(app: &App) -> anyhow::Result<()> {
+    let mut stage = Stage::set(app.verbs_address, app.admin_address).await?;
+    let told = chapters::tell(&mut stage).await;
+    stage.clear().await;
+    told
+}
+
+fn is_closed_output(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

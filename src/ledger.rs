@@ -137,7 +137,7 @@ impl Ledger {
     }
 
     /// Filter answered for `pod`. `only` is the node when exactly one was offered.
-    pub fn offer(&mut self, pod: Arc<Pod>, only: Option<Name>, ttl: Duration) -> Option<DropCause> {
+    pub fn offer(&mut self, pod: &Arc<Pod>, only: Option<Name>, ttl: Duration) -> Option<DropCause> {
         let phase = match only {
             Some(node) => Phase::Assumed { node, binding: false },
             None => Phase::Offered,
@@ -156,15 +156,12 @@ impl Ledger {
     pub fn assume(&mut self, pod: Arc<Pod>, node: Name, ttl: Duration) {
         let deadline = self.clock + ttl;
         let phase = Phase::Assumed { node, binding: true };
-        match self.entries.get_mut(&pod.uid) {
-            Some(entry) => {
-                entry.phase = phase;
-                entry.deadline = deadline;
-            }
-            None => {
-                let entry = Entry { phase, prior_failure: pod.failed_attempt, deadline, pod };
-                self.entries.insert(entry.pod.uid.clone(), entry);
-            }
+        if let Some(entry) = self.entries.get_mut(&pod.uid) {
+            entry.phase = phase;
+            entry.deadline = deadline;
+        } else {
+            let entry = Entry { phase, prior_failure: pod.failed_attempt, deadline, pod };
+            self.entries.insert(entry.pod.uid.clone(), entry);
         }
     }
 

@@ -4,10 +4,12 @@
 //! ([`crate::cluster`]) and shared by `Arc` from then on.
 
 pub mod kind;
+pub mod label_syntax;
 pub mod labels;
 pub mod name;
 pub mod node;
 pub mod pod;
+pub mod requirements;
 pub mod selector;
 pub mod workload;
 
@@ -16,5 +18,6 @@ pub use labels::Labels;
 pub use name::{Name, ObjectKey};
 pub use node::{Node, Taint};
 pub use pod::{Controller, Pod, Uid};
+pub use requirements::Requirements;
 pub use selector::Selector;
 pub use workload::{DisruptionBudget, GroupObject, Namespace, Object, Service, Workload};

@@ -2,16 +2,20 @@
 //!
 //! No I/O, no clock, no locks. "Does not fit" is a verdict with a constant reason, never an error.
 
+pub mod topology_spread;
+
 use std::borrow::Cow;
 
-use crate::model::Pod;
-use crate::view::View;
+use crate::model::{Pod, Requirements};
+use crate::view::{Needs, View};
 
 /// What is asked of a policy.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
     /// The pod to place.
     pub pod: &'a Pod,
+    /// What it asks of a node.
+    pub requirements: &'a Requirements,
     /// The nodes to choose from, in the caller's order.
     pub candidates: &'a [Cow<'a, str>],
     /// The cluster.
@@ -22,6 +26,11 @@ pub struct Question<'a> {
 pub trait Policy: Send + Sync {
     /// Its name in metrics.
     fn name(&self) -> &'static str;
+
+    /// What the view must provide before the other questions are asked.
+    fn needs(&self, _question: Question<'_>) -> Needs {
+        Needs::default()
+    }
 
     /// Rejects candidates that must not be used.
     fn filter(&self, _question: Question<'_>, _verdicts: &mut Verdicts) {}

@@ -9,11 +9,12 @@ use crate::cluster::freshness::Distrust;
 use crate::cluster::slim;
 use crate::cluster::{Binder, Freshness, Interner, Store};
 use crate::config::Config;
-use crate::engine::Engine;
+use crate::engine::{Engine, policies};
 use crate::metrics::Metrics;
-use crate::model::{Name, ObjectKey};
+use crate::model::{Name, Object, ObjectKey, Pod, Requirements};
 use crate::policy::{Question, Verdicts};
-use crate::view::change::Offer;
+use crate::view::View;
+use crate::view::change::{Change, Offer};
 use crate::wire::{BindArgs, Candidates, PreemptArgs, SchedulingArgs, WireError, reply};
 
 /// What kube-scheduler can ask.
@@ -56,8 +57,8 @@ pub struct Verbs {
     pub store: Arc<Store>,
     /// How far it can be trusted.
     pub freshness: Arc<Freshness>,
-    /// Who decides.
-    pub engine: Engine,
+    /// Who decides; replaced as a whole when the configuration changes.
+    pub engine: Arc<ArcSwap<Engine>>,
     /// Who carries out bindings.
     pub binder: Binder,
     /// The settings in force.
@@ -69,6 +70,24 @@ pub struct Verbs {
 }
 
 impl Verbs {
+    /// Berth without a server, over a cluster in memory: for embedding it, and for tests.
+    pub fn in_memory(config: Config, objects: Vec<Object>) -> Result<Self, prometheus::Error> {
+        let metrics = Arc::new(Metrics::new()?);
+        let store = Arc::new(Store::new(metrics.clone()));
+        store.apply(objects.into_iter().map(Change::Upsert));
+        let freshness = Arc::new(Freshness::default());
+        freshness.mark_all_current();
+        Ok(Self {
+            binder: Binder::InMemory(store.clone()),
+            engine: Arc::new(ArcSwap::from_pointee(Engine::new(policies(&config), metrics.clone()))),
+            config: Arc::new(ArcSwap::from_pointee(config)),
+            interner: Arc::default(),
+            store,
+            freshness,
+            metrics,
+        })
+    }
+
     /// Answers filter, prioritize and preempt, which need nothing but the processor.
     pub fn decide(&self, verb: Verb, body: &[u8]) -> Result<Vec<u8>, WireError> {
         match verb {
@@ -84,10 +103,13 @@ impl Verbs {
         if let Some(reason) = self.distrust() {
             return Ok(reply::filter_error(reason));
         }
+        let engine = self.engine.load_full();
+        let requirements = slim::requirements(&pod);
         let pod = Arc::new(slim::pod(&pod, &self.interner));
-        let view = self.store.view();
-        let question = Question { pod: &pod, candidates: &candidates.names, view: &view };
-        let verdicts = match self.engine.filter(question) {
+        let view = self.view_for(&engine, &pod, &requirements);
+        let names = &candidates.names;
+        let question = Question { pod: &pod, requirements: &requirements, candidates: names, view: &view };
+        let verdicts = match engine.filter(question) {
             Ok(verdicts) => verdicts,
             Err(panicked) => return Ok(reply::filter_error(&format!("berth: {panicked}"))),
         };
@@ -99,12 +121,15 @@ impl Verbs {
 
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let SchedulingArgs { pod, candidates } = SchedulingArgs::decode(body)?;
+        let engine = self.engine.load_full();
+        let requirements = slim::requirements(&pod);
         let pod = slim::pod(&pod, &self.interner);
         let names = &candidates.names;
-        let view = self.store.view();
+        let view = self.view_for(&engine, &pod, &requirements);
+        let question = Question { pod: &pod, requirements: &requirements, candidates: names, view: &view };
         // An untrusted cache has no preference; filter has already said so aloud.
         let scores = match self.distrust() {
-            None => self.engine.prioritize(Question { pod: &pod, candidates: names, view: &view }).ok(),
+            None => engine.prioritize(question).ok(),
             Some(_) => None,
         };
         Ok(reply::prioritize(names, &scores.unwrap_or_else(|| vec![0; names.len()])))
@@ -112,12 +137,15 @@ impl Verbs {
 
     fn preempt(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let PreemptArgs { pod, candidates } = PreemptArgs::decode(body)?;
+        let engine = self.engine.load_full();
+        let requirements = slim::requirements(&pod);
         let pod = slim::pod(&pod, &self.interner);
         let names: Vec<_> = candidates.iter().map(|candidate| candidate.node.clone()).collect();
-        let view = self.store.view();
+        let view = self.view_for(&engine, &pod, &requirements);
+        let question = Question { pod: &pod, requirements: &requirements, candidates: &names, view: &view };
         // In doubt every candidate stays: kube-scheduler's own choice is the fallback.
         let kept = match self.distrust() {
-            None => self.engine.preempt(Question { pod: &pod, candidates: &names, view: &view }).ok(),
+            None => engine.preempt(question).ok(),
             Some(_) => None,
         };
         let keeps = |at: usize| kept.as_ref().is_none_or(|kept| kept[at]);
@@ -153,6 +181,21 @@ impl Verbs {
             tracing::warn!(pod = %order.key, node = &*order.node, reason, "pod not bound");
         }
         Ok(reply::bind(&reason))
+    }
+
+    /// The view to decide on, with everything in it that the policies need. What is missing is made once and
+    /// kept up from then on.
+    fn view_for(&self, engine: &Engine, pod: &Pod, requirements: &Requirements) -> Arc<View> {
+        let view = self.store.view();
+        let needs = engine.needs(Question { pod, requirements, candidates: &[], view: &view });
+        if view.provides(&needs) {
+            return view;
+        }
+        self.store.write(|view| {
+            view.provide(&needs);
+            Vec::new()
+        });
+        self.store.view()
     }
 
     /// Why the cache cannot be trusted now, in constant words.

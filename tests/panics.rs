@@ -64,7 +64,10 @@ impl Served {
             binder: Binder::InMemory(store.clone()),
             store: store.clone(),
             freshness,
-            engine: Engine::new(vec![Box::new(Faulty(faulty.clone()))], metrics.clone()),
+            engine: Arc::new(ArcSwap::from_pointee(Engine::new(
+                vec![Box::new(Faulty(faulty.clone()))],
+                metrics.clone(),
+            ))),
             config: Arc::new(ArcSwap::from_pointee(Config::default())),
             interner: Arc::new(Interner::default()),
             metrics: metrics.clone(),

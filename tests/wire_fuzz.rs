@@ -13,15 +13,11 @@ mod wire_fuzz {
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use arc_swap::ArcSwap;
-use berth::cluster::{Binder, Freshness, Interner, Store};
 use berth::config::Config;
-use berth::engine::Engine;
 use berth::metrics::Metrics;
 use berth::model::{Labels, Node, Object};
 use berth::server::verbs_service::VerbsService;
 use berth::verbs::{Verb, Verbs};
-use berth::view::change::Change;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
@@ -45,25 +41,14 @@ struct Served {
 
 impl Served {
     fn new() -> Self {
-        let metrics = Arc::new(Metrics::new().expect("metrics"));
-        let store = Arc::new(Store::new(metrics.clone()));
         let node = |name: &&str| {
             let (taints, unschedulable) = (Box::default(), false);
             let node = Node { name: (*name).into(), labels: Labels::default(), taints, unschedulable };
-            Change::Upsert(Object::Node(Arc::new(node)))
+            Object::Node(Arc::new(node))
         };
-        store.apply(bodies::NODES.iter().map(node));
-        let freshness = Arc::new(Freshness::default());
-        freshness.mark_all_current();
-        let verbs = Verbs {
-            binder: Binder::InMemory(store.clone()),
-            store,
-            freshness,
-            engine: Engine::new(Vec::new(), metrics.clone()),
-            config: Arc::new(ArcSwap::from_pointee(Config::default())),
-            interner: Arc::new(Interner::default()),
-            metrics: metrics.clone(),
-        };
+        let nodes = bodies::NODES.iter().map(node).collect();
+        let verbs = Verbs::in_memory(Config::default(), nodes).expect("in memory");
+        let metrics = verbs.metrics.clone();
         Self { service: VerbsService::new(Arc::new(verbs)), metrics, refused: 0 }
     }
 

@@ -7,23 +7,26 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use crate::config::{self, Config, ConfigError};
+use crate::engine::{Engine, policies};
 use crate::metrics::Metrics;
 use crate::server::tls::Certificates;
 
-/// How often the files are looked at. They are compared by content: a ConfigMap volume swaps a symlink
+/// How often the files are looked at. They are compared by content: a `ConfigMap` volume swaps a symlink
 /// two levels up, which file notifications on the file itself miss.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Looks at the files.
 pub struct Reloader {
     /// The configuration file.
-    pub file: Option<PathBuf>,
+    pub file: PathBuf,
     /// What it said when the settings in force were read.
     pub seen: Option<String>,
     /// Where the settings in force are.
     pub config: Arc<ArcSwap<Config>>,
-    /// The certificate in force.
-    pub certificates: Option<Arc<Certificates>>,
+    /// Who decides by them.
+    pub engine: Arc<ArcSwap<Engine>>,
+    /// The certificates in force.
+    pub certificates: Vec<Arc<Certificates>>,
     /// Who counts reloads.
     pub metrics: Arc<Metrics>,
 }
@@ -33,14 +36,12 @@ impl Reloader {
     pub async fn run(mut self) {
         loop {
             tokio::time::sleep(EVERY).await;
-            if let Some(file) = self.file.as_deref() {
-                let now = std::fs::read_to_string(file).ok();
-                if now != self.seen {
-                    self.take_in(file, now.as_deref());
-                    self.seen = now;
-                }
+            let now = std::fs::read_to_string(&self.file).ok();
+            if now != self.seen {
+                self.take_in(&self.file, now.as_deref());
+                self.seen = now;
             }
-            if let Some(certificates) = &self.certificates {
+            for certificates in &self.certificates {
                 match certificates.renew() {
                     Ok(true) => tracing::info!("certificate renewed"),
                     Ok(false) => {}
@@ -60,6 +61,7 @@ impl Reloader {
     }
 
     fn accept(&self, config: Config) {
+        self.engine.store(Arc::new(Engine::new(policies(&config), self.metrics.clone())));
         let old = self.config.swap(Arc::new(config));
         let new = self.config.load();
         let fixed = |c: &Config| {

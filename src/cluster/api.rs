@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 
 use super::Interner;
 use super::slim::{ListMeta, Slimmed, Undecodable, slim};
+use crate::logging::Throttle;
 use crate::metrics::Metrics;
 use crate::model::{Kind, Object};
 use crate::view::change::Change;
@@ -76,6 +77,7 @@ pub struct Api {
     client: Client,
     interner: Arc<Interner>,
     metrics: Arc<Metrics>,
+    complaints: Arc<Throttle>,
 }
 
 #[derive(Deserialize)]
@@ -99,7 +101,8 @@ struct VersionedMeta {
 impl Api {
     /// Reads with the given client.
     pub fn new(client: Client, interner: Arc<Interner>, metrics: Arc<Metrics>) -> Self {
-        Self { client, interner, metrics }
+        let complaints = Arc::new(Throttle::new(metrics.log_suppressed.clone()));
+        Self { client, interner, metrics, complaints }
     }
 
     /// Where a kind is served, or `None` if it is not installed. Of an optional kind the version that
@@ -178,7 +181,9 @@ impl Api {
             Ok(Slimmed::Uninteresting(key)) => Some(Change::Remove(kind, key)),
             Err(error) => {
                 self.metrics.undecodable.with_label_values(&[kind.label()]).inc();
-                tracing::warn!(kind = kind.label(), %error, "object skipped");
+                if self.complaints.may_speak(("undecodable", kind.label())) {
+                    tracing::warn!(kind = kind.label(), %error, "object skipped");
+                }
                 let Undecodable { key, .. } = error;
                 key.map(|key| Change::Remove(kind, key))
             }

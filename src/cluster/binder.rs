@@ -6,6 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Binding, ObjectReference, Pod as ApiPod};
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
+use tokio::sync::Semaphore;
 
 use super::Store;
 use crate::model::{Name, Object, ObjectKey, Pod, Uid};
@@ -36,7 +37,7 @@ pub enum BindError {
 /// Who carries out bindings.
 pub enum Binder {
     /// The API server.
-    Api(Client, Duration),
+    Api(ApiBinder),
     /// The cache itself, when it was read from a file.
     InMemory(Arc<Store>),
 }
@@ -45,13 +46,37 @@ impl Binder {
     /// Binds a pod to a node.
     pub async fn bind(&self, order: &BindOrder) -> Result<(), BindError> {
         match self {
-            Binder::Api(client, patience) => {
-                match tokio::time::timeout(*patience, bind_at_api(client, order)).await {
-                    Ok(result) => result,
-                    Err(_) => Err(BindError::Unknown("the API server did not answer in time".to_owned())),
-                }
-            }
+            Binder::Api(binder) => binder.bind(order).await,
             Binder::InMemory(store) => bind_in_memory(store, order),
+        }
+    }
+}
+
+/// Binds at the API server.
+pub struct ApiBinder {
+    client: Client,
+    patience: Duration,
+    /// The client speaks HTTP/1.1, so every call under way is a connection. In a burst the API server is
+    /// the bottleneck: more calls at once would not be answered sooner, only cost handshakes.
+    places: Semaphore,
+}
+
+impl ApiBinder {
+    const AT_ONCE: usize = 32;
+
+    /// Gives each call, with its wait for a place, so much time.
+    pub fn new(client: Client, patience: Duration) -> Self {
+        Self { client, patience, places: Semaphore::new(Self::AT_ONCE) }
+    }
+
+    async fn bind(&self, order: &BindOrder) -> Result<(), BindError> {
+        let deadline = tokio::time::Instant::now() + self.patience;
+        let Ok(Ok(_place)) = tokio::time::timeout_at(deadline, self.places.acquire()).await else {
+            return Err(BindError::Refused("too many bindings wait for the API server".to_owned()));
+        };
+        match tokio::time::timeout_at(deadline, bind_at_api(&self.client, order)).await {
+            Ok(result) => result,
+            Err(_) => Err(BindError::Unknown("the API server did not answer in time".to_owned())),
         }
     }
 }
@@ -81,25 +106,60 @@ async fn bind_at_api(client: &Client, order: &BindOrder) -> Result<(), BindError
     }
 }
 
+/// As the API server would: by name, with the UID as a guard if one is given.
 fn bind_in_memory(store: &Store, order: &BindOrder) -> Result<(), BindError> {
     let mut refusal = None;
     store.write(|view| {
-        // A call without a UID means whoever bears the name.
-        let named = || view.pod_named(&order.key).filter(|_| order.uid.is_empty());
-        let known = view.pod(&order.uid).or_else(named);
-        let known = known.or_else(|| Some(&view.ledger().get(&order.uid)?.pod));
-        if let Some(node) = known.and_then(|pod| pod.node.as_ref()) {
-            refusal = Some(format!("pod {} is already assigned to node {node}", order.key));
+        let shown = view.pod_named(&order.key);
+        let known = shown.or_else(|| Some(&view.ledger().get(&order.uid)?.pod));
+        refusal = known.and_then(|pod| {
+            let same = order.uid.is_empty() || pod.uid == order.uid || pod.has_stand_in_uid();
+            if !same {
+                return Some(format!("pod {} has another UID now", order.key));
+            }
+            let node = pod.node.as_ref()?;
+            Some(format!("pod {} is already assigned to node {node}", order.key))
+        });
+        if refusal.is_some() {
             return Vec::new();
         }
-        let stranger = || {
-            let stand_in = || Pod::stand_in_uid(&order.key);
-            let uid = Some(order.uid.clone()).filter(|uid| !uid.is_empty()).unwrap_or_else(stand_in);
-            Pod::identity_only(uid, order.key.clone())
+        let mut pod = match known {
+            Some(pod) => Pod::clone(pod),
+            // Whoever gives no UID gets one, for pods are told apart by it.
+            None if order.uid.is_empty() => {
+                Pod::identity_only(Pod::stand_in_uid(&order.key), order.key.clone())
+            }
+            None => Pod::identity_only(order.uid.clone(), order.key.clone()),
         };
-        let mut pod = known.map_or_else(stranger, |pod| Pod::clone(pod));
         pod.node = Some(order.node.clone());
         view.apply(Change::Upsert(Object::Pod(Arc::new(pod))))
     });
     refusal.map_or(Ok(()), |reason| Err(BindError::Refused(reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{BindOrder, Change, Object, ObjectKey, Store, bind_in_memory};
+    use crate::fixtures::pod;
+    use crate::metrics::Metrics;
+
+    #[test]
+    fn binding_in_memory_refuses_what_the_api_server_would() {
+        let store = Store::new(Arc::new(Metrics::new().expect("metrics")));
+        store.apply([Change::Upsert(Object::Pod(Arc::new(pod("known").uid("1").build())))]);
+        let bind = |name: &str, uid: &str, node: &str| {
+            let key = ObjectKey::new("default", name);
+            bind_in_memory(&store, &BindOrder { uid: uid.into(), key, node: node.into() }).is_ok()
+        };
+        assert!(!bind("known", "2", "a"), "recreated under the same name");
+        assert!(bind("known", "1", "a"));
+        assert!(!bind("known", "1", "b"), "already bound");
+        assert!(bind("stranger", "3", "a"), "whether or not the file knew it");
+        assert!(bind("nameless", "", "a") && bind("other", "", "b"), "UIDs are not required");
+        assert!(!bind("other", "", "a"), "but names count then");
+        let view = store.view();
+        assert_eq!(view.host("a").map(|host| host.pods.len()), Some(3));
+    }
 }

@@ -124,7 +124,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(5));
         assert!(freshness.staleness(Kind::Pod) >= Duration::from_millis(4));
         assert_eq!(freshness.distrust(Duration::ZERO), Some(Distrust::Stale(Kind::Pod)));
-        assert_eq!(freshness.distrust(Duration::from_secs(60)), None);
+        assert_eq!(freshness.distrust(Duration::from_mins(1)), None);
 
         freshness.mark_open(Kind::Pod);
         assert_eq!(freshness.staleness(Kind::Pod), Duration::ZERO);

@@ -10,10 +10,12 @@ use std::sync::Arc;
 use self::objects as json;
 pub use self::objects::{ListMeta, PodObject};
 use super::Interner;
+use crate::model::label_syntax::{is_label_key, is_label_value};
+use crate::model::requirements::{Expression, Term, Toleration};
 use crate::model::selector::Requirement;
 use crate::model::{
-    Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Selector,
-    Service, Taint, Workload,
+    Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
+    Requirements, Selector, Service, Taint, Workload,
 };
 
 /// What became of an object.
@@ -133,6 +135,43 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
     }
 }
 
+/// What a pod asks of a node. Only the pod that is to be placed is asked, so nothing of this is cached.
+pub fn requirements(object: &PodObject) -> Requirements {
+    let Some(spec) = &object.spec else { return Requirements::default() };
+    let pairs = spec.node_selector.iter().flat_map(|selector| &selector.0);
+    let required = spec
+        .affinity
+        .as_ref()
+        .and_then(|affinity| affinity.node_affinity.as_ref())
+        .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref());
+    let toleration = |toleration: &json::TolerationObject| {
+        let text = |text: &Option<String>| Name::from(text.as_deref().unwrap_or_default());
+        Toleration {
+            key: text(&toleration.key),
+            operator: text(&toleration.operator),
+            value: text(&toleration.value),
+            effect: text(&toleration.effect),
+        }
+    };
+    Requirements {
+        node_selector: pairs.map(|(k, v)| (Name::from(&**k), Name::from(&**v))).collect(),
+        affinity: required.map(|s| s.node_selector_terms.iter().flatten().map(term).collect()),
+        tolerations: spec.tolerations.iter().flatten().map(toleration).collect(),
+    }
+}
+
+fn term(object: &json::NodeSelectorTerm) -> Term {
+    let expression = |object: &json::SelectorExpression| Expression {
+        key: Name::from(&*object.key),
+        operator: Name::from(&*object.operator),
+        values: object.values.iter().flatten().map(|value| Name::from(&**value)).collect(),
+    };
+    Term {
+        expressions: object.match_expressions.iter().flatten().map(expression).collect(),
+        fields: object.match_fields.iter().flatten().map(expression).collect(),
+    }
+}
+
 fn node(object: &json::NodeObject, interner: &Interner) -> Node {
     let spec = object.spec.as_ref();
     let labels = object.metadata.labels.iter().flat_map(|labels| &labels.0);
@@ -184,18 +223,26 @@ fn equalities(labels: json::StringMap, interner: &Interner) -> impl Iterator<Ite
 }
 
 fn selector(selector: json::SelectorObject, interner: &Interner) -> Result<Selector, serde_json::Error> {
-    let equalities = equalities(selector.match_labels.unwrap_or_default(), interner).map(Ok);
+    let invalid = || serde::de::Error::custom("invalid label selector");
+    let labels = selector.match_labels.unwrap_or_default();
+    if !labels.0.iter().all(|(key, value)| is_label_key(key) && is_label_value(value)) {
+        return Err(invalid());
+    }
+    let equalities = equalities(labels, interner).map(Ok);
     let expressions = selector.match_expressions.unwrap_or_default().into_iter().map(|expression| {
         let key = interner.name(&expression.key);
         let mut values: Vec<Name> =
             expression.values.iter().flatten().map(|value| interner.name(value)).collect();
         values.sort();
+        if !is_label_key(&key) || !values.iter().all(|value| is_label_value(value)) {
+            return Err(invalid());
+        }
         match expression.operator.as_str() {
-            "In" => Ok(Requirement::In(key, values.into())),
-            "NotIn" => Ok(Requirement::NotIn(key, values.into())),
-            "Exists" => Ok(Requirement::Exists(key)),
-            "DoesNotExist" => Ok(Requirement::DoesNotExist(key)),
-            _ => Err(serde::de::Error::custom("unknown label selector operator")),
+            "In" if !values.is_empty() => Ok(Requirement::In(key, values.into())),
+            "NotIn" if !values.is_empty() => Ok(Requirement::NotIn(key, values.into())),
+            "Exists" if values.is_empty() => Ok(Requirement::Exists(key)),
+            "DoesNotExist" if values.is_empty() => Ok(Requirement::DoesNotExist(key)),
+            _ => Err(invalid()),
         }
     });
     equalities.chain(expressions).collect()

@@ -59,8 +59,10 @@ pub fn parse(text: &str, interner: &Interner) -> Result<Loaded, SnapshotError> {
         let raw: &RawValue = serde_json::from_str(text).map_err(|e| malformed(&e))?;
         loaded.take(raw, interner, None);
     } else {
+        // `y` and `n` are fine names for nodes, and the file is as large as the cluster is.
+        let options = serde_saphyr::options! { strict_booleans: true, budget: None };
         let documents: Vec<serde_json::Value> =
-            serde_saphyr::from_multiple(text).map_err(|e| malformed(&e))?;
+            serde_saphyr::from_multiple_with_options(text, options).map_err(|e| malformed(&e))?;
         for document in documents.iter().filter(|document| !document.is_null()) {
             let raw = serde_json::value::to_raw_value(document).map_err(|e| malformed(&e))?;
             loaded.take(&raw, interner, None);

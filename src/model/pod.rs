@@ -48,6 +48,11 @@ impl Pod {
         Uid::from(key.to_string())
     }
 
+    /// Whether its UID is such a stand-in.
+    pub fn has_stand_in_uid(&self) -> bool {
+        self.uid == Self::stand_in_uid(&self.key)
+    }
+
     /// A pod of which only the identity is known, as in a bind call for a pod not yet seen.
     pub fn identity_only(uid: Uid, key: ObjectKey) -> Self {
         Self {

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use hyper::Request;
 use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,6 +21,10 @@ use crate::metrics::Metrics;
 
 /// How long a client may take to agree on encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Requests at once on one HTTP/2 connection. kube-scheduler uses a single one, for all bindings under way too;
+/// what is too much is turned away request by request.
+const MAX_STREAMS: u32 = 4096;
 
 /// Settings of one listener.
 #[derive(Clone)]
@@ -102,37 +106,56 @@ where
 {
     // Answers are one write each; waiting to fill a packet would only add latency.
     let _ = stream.set_nodelay(true);
-    match &listening.certificates {
-        None => exchange(stream, listening, handle, watcher).await,
-        Some(certificates) => {
-            match tokio::time::timeout(HANDSHAKE, certificates.acceptor().accept(stream)).await {
-                Ok(Ok(stream)) => exchange(stream, listening, handle, watcher).await,
-                Ok(Err(error)) => {
-                    tracing::debug!(listener = listening.name, %error, "TLS handshake failed");
-                }
-                Err(_) => tracing::debug!(listener = listening.name, "TLS handshake too slow"),
-            }
+    let Some(certificates) = &listening.certificates else {
+        return exchange(stream, Protocol::Http1, listening, handle, watcher).await;
+    };
+    match tokio::time::timeout(HANDSHAKE, certificates.acceptor().accept(stream)).await {
+        Ok(Ok(stream)) => {
+            let protocol = match stream.get_ref().1.alpn_protocol() {
+                Some(b"h2") => Protocol::Http2,
+                _ => Protocol::Http1,
+            };
+            exchange(stream, protocol, listening, handle, watcher).await;
         }
+        Ok(Err(error)) => tracing::debug!(listener = listening.name, %error, "TLS handshake failed"),
+        Err(_) => tracing::debug!(listener = listening.name, "TLS handshake too slow"),
     }
 }
 
-async fn exchange<S, H, F>(stream: S, listening: &Listening, handle: H, watcher: Watcher)
+/// What is spoken is settled before the first request: HTTP/2 only where TLS agreed on it.
+#[derive(Clone, Copy)]
+enum Protocol {
+    Http1,
+    Http2,
+}
+
+async fn exchange<S, H, F>(stream: S, protocol: Protocol, listening: &Listening, handle: H, watcher: Watcher)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
-    let mut builder = Builder::new(TokioExecutor::new());
-    // hyper's timer for a request's head also runs while the connection is idle, so it has to be the
-    // longer of the two; see `Timeouts::idle`.
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(listening.idle);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(listening.idle).max_concurrent_streams(256);
     let service = service_fn(move |request| {
         let answer = handle(request);
         async move { Ok::<_, Infallible>(answer.await) }
     });
-    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(listener = listening.name, error = %*error, "connection ended early");
+    let stream = TokioIo::new(stream);
+    let end = match protocol {
+        // hyper's timer for a request's head also runs while the connection is idle, so it has to be the
+        // longer of the two; see `Timeouts::idle`.
+        Protocol::Http1 => {
+            let mut builder = http1::Builder::new();
+            builder.timer(TokioTimer::new()).header_read_timeout(listening.idle);
+            watcher.watch(builder.serve_connection(stream, service)).await
+        }
+        Protocol::Http2 => {
+            let mut builder = http2::Builder::new(TokioExecutor::new());
+            builder.timer(TokioTimer::new()).keep_alive_interval(listening.idle);
+            builder.max_concurrent_streams(MAX_STREAMS);
+            watcher.watch(builder.serve_connection(stream, service)).await
+        }
+    };
+    if let Err(error) = end {
+        tracing::debug!(listener = listening.name, %error, "connection ended early");
     }
 }

@@ -20,10 +20,14 @@ use crate::wire::{WireError, reply};
 /// the small ones.
 const LARGE_BODY: usize = 512 * 1024;
 
+/// A bind call is four short strings.
+const LARGEST_BINDING: usize = 64 * 1024;
+
 /// Answers requests on the verbs port.
 pub struct VerbsService {
     verbs: Arc<Verbs>,
-    inflight: InFlight,
+    decisions: InFlight,
+    bindings: InFlight,
     complaints: Throttle,
 }
 
@@ -41,7 +45,7 @@ impl VerbsService {
     /// A service for these verbs.
     pub fn new(verbs: Arc<Verbs>) -> Self {
         let complaints = Throttle::new(verbs.metrics.log_suppressed.clone());
-        Self { verbs, inflight: InFlight::default(), complaints }
+        Self { verbs, decisions: InFlight::default(), bindings: InFlight::default(), complaints }
     }
 
     /// Answers one request, whatever it is.
@@ -77,9 +81,16 @@ impl VerbsService {
             (config.server.limits, config.server.timeouts)
         };
         let gauge = self.verbs.metrics.inflight.with_label_values(&[verb.label()]);
-        let place = self.inflight.enter(limits.max_in_flight, gauge);
+        // Bindings wait for the API server and must not take the places of decisions, nor their memory.
+        let (place, max_body) = match verb {
+            Verb::Bind => (
+                self.bindings.enter(limits.max_bindings_in_flight, gauge),
+                LARGEST_BINDING.min(limits.max_body_bytes),
+            ),
+            _ => (self.decisions.enter(limits.max_in_flight, gauge), limits.max_body_bytes),
+        };
         let _place = place.ok_or(Refusal::Overloaded)?;
-        let body = body::read(request.into_body(), limits.max_body_bytes, timeouts.body.0);
+        let body = body::read(request.into_body(), max_body, timeouts.body.0);
         let body = body.await.map_err(Refusal::Body)?;
         match verb {
             Verb::Bind => self.bind(body).await,

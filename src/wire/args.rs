@@ -76,7 +76,7 @@ impl<'a> SchedulingArgs<'a> {
                 let Fields([items]) = fields(list.get().as_bytes(), ["items"])?;
                 let objects: Vec<&'a RawValue> =
                     items.map_or(Ok(Vec::new()), |items| serde_json::from_str(items.get()))?;
-                let names = objects.iter().map(|object| node_name(object)).collect::<Result<_, _>>()?;
+                let names = objects.iter().map(node_name).collect::<Result<_, _>>()?;
                 Candidates { names, objects: Some(objects) }
             }
             _ => return Err(WireError::NodeForms),

@@ -1,11 +1,15 @@
 //! End-to-end tests against a real Kubernetes control plane.
 #![allow(dead_code, unused_imports, reason = "a test bed offers more than the tests of one day use")]
+#![allow(clippy::float_cmp, reason = "counters are whole numbers")]
 
 mod berth_process;
 mod controlplane;
 mod fixtures;
 mod http_get;
 mod metrics_text;
+mod outages;
 mod progress;
 mod recorder;
+mod recording;
+mod scheduling;
 mod smoke;

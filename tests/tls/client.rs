@@ -85,16 +85,8 @@ impl Client {
     }
 
     pub async fn post(&mut self, path: &str, body: &str) -> anyhow::Result<Answer> {
-        self.send("POST", path, body).await
-    }
-
-    pub async fn get(&mut self, path: &str) -> anyhow::Result<Answer> {
-        self.send("GET", path, "").await
-    }
-
-    async fn send(&mut self, method: &str, path: &str, body: &str) -> anyhow::Result<Answer> {
         let body = Full::new(Bytes::copy_from_slice(body.as_bytes()));
-        let request = Request::builder().method(method);
+        let request = Request::builder().method("POST");
         let answer = match self {
             Client::Http1(sender) => {
                 sender.ready().await.context("not ready")?;

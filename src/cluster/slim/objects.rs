@@ -128,6 +128,42 @@ pub struct PodSpec {
     pub node_name: Option<String>,
     pub priority: Option<i32>,
     pub topology_spread_constraints: Option<Vec<IgnoredAny>>,
+    pub node_selector: Option<StringMap>,
+    pub affinity: Option<Affinity>,
+    pub tolerations: Option<Vec<TolerationObject>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Affinity {
+    pub node_affinity: Option<NodeAffinity>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeAffinity {
+    pub required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSelector {
+    pub node_selector_terms: Option<Vec<NodeSelectorTerm>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSelectorTerm {
+    pub match_expressions: Option<Vec<SelectorExpression>>,
+    pub match_fields: Option<Vec<SelectorExpression>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct TolerationObject {
+    pub key: Option<String>,
+    pub operator: Option<String>,
+    pub value: Option<String>,
+    pub effect: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

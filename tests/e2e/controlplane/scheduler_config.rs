@@ -30,14 +30,10 @@ fn redirect(text: &str, extender: Option<&str>) -> Result<String> {
         format!("{before}urlPrefix: {}{path}", extender.unwrap_or_default())
     });
     let result = lines.collect::<Vec<_>>().join("\n") + "\n";
-    match extender {
-        Some(url) => {
-            ensure!(redirected > 0, "the scheduler configuration has no urlPrefix line to point to {url}")
-        }
-        None => ensure!(
-            redirected == 0,
-            "the scheduler configuration names an extender, but the test gave no URL for it"
-        ),
+    if let Some(url) = extender {
+        ensure!(redirected > 0, "the scheduler configuration has no urlPrefix line to point to {url}");
+    } else {
+        ensure!(redirected == 0, "the scheduler configuration has an extender, but the test gave no URL");
     }
     Ok(result)
 }

@@ -1,0 +1,34 @@
+# `make` lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help demo build test check unit e2e controlplane record clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Run the demo: a built-in cluster, no Kubernetes needed
+	cargo run --release --quiet -- demo
+
+build: ## Build the release binary
+	cargo build --release
+
+test: check controlplane ## Everything: formatting, lints, unit, property and end-to-end tests
+	cargo test
+
+check: ## Formatting and lints
+	cargo fmt --check
+	cargo clippy --all-targets -- -D warnings
+
+unit: ## All tests that need no control plane
+	cargo test --lib --bins $(patsubst tests/%.rs,--test %,$(wildcard tests/*.rs))
+
+e2e: controlplane ## End-to-end tests against a real control plane
+	cargo test --test e2e
+
+controlplane: ## Build etcd, kube-apiserver, kube-scheduler, ... once, into the user's cache
+	tests/controlplane/build
+
+record: controlplane ## Record kube-scheduler's requests anew into tests/data/recorded
+	cargo test --test e2e -- --ignored record
+
+clean: ## Remove what was built here (the control plane's cache stays)
+	cargo clean

@@ -1,0 +1,141 @@
+//! The built-in cluster: what it starts from, and who is where as the story goes on.
+
+use serde_json::{Value, json};
+
+use super::workload::{CACHE, DB, NAMESPACE, Pod, WEB, Workload};
+
+/// How many pods fit on a node: the demo's whole idea of resources.
+pub const ROOM: usize = 4;
+
+const ZONES: [&str; 3] = ["a", "b", "c"];
+const RACKS: usize = 4;
+const NODES: usize = 5;
+
+/// Where `cache` runs already: unevenly, as clusters are.
+const RUNNING: [(&str, usize); 6] = [
+    ("node-a1-1", 4),
+    ("node-a1-2", 3),
+    ("node-a2-4", 1),
+    ("node-b1-1", 2),
+    ("node-b3-5", 1),
+    ("node-c4-3", 1),
+];
+
+/// Where a pod has finished. It keeps its `nodeName` but takes no room.
+const FINISHED: &str = "node-b2-2";
+
+/// The cluster as the demo's scheduler sees it.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// By zone, then by rack.
+    pub nodes: Vec<Node>,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name, and its label `kubernetes.io/hostname`.
+    pub name: String,
+    /// Its label `topology.kubernetes.io/zone`.
+    pub zone: String,
+    /// Its label `example.com/rack`.
+    pub rack: String,
+    /// What runs on it.
+    pub pods: Vec<Pod>,
+}
+
+impl Cluster {
+    /// The cluster at the beginning.
+    pub fn built_in() -> Self {
+        let mut nodes = Vec::with_capacity(ZONES.len() * RACKS * NODES);
+        for zone in ZONES {
+            for rack in 1..=RACKS {
+                nodes.extend((1..=NODES).map(|node| Node {
+                    name: format!("node-{zone}{rack}-{node}"),
+                    zone: format!("zone-{zone}"),
+                    rack: format!("rack-{zone}{rack}"),
+                    pods: Vec::new(),
+                }));
+            }
+        }
+        let mut running = CACHE.pods();
+        for (name, count) in RUNNING {
+            let node = nodes.iter_mut().filter(|node| node.name == name);
+            node.for_each(|node| node.pods.extend(running.by_ref().take(count)));
+        }
+        Self { nodes }
+    }
+
+    /// The cluster as a JSON `List`, the way kubectl prints one.
+    pub fn snapshot(&self) -> String {
+        let mut items = vec![json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE},
+        })];
+        items.extend(self.nodes.iter().map(Node::object));
+        items.extend([CACHE, WEB, DB].into_iter().flat_map(Workload::objects));
+        for node in &self.nodes {
+            items.extend(node.pods.iter().map(|pod| pod.on(&node.name, "Running")));
+        }
+        let finished = Pod { name: "cache-warmup".to_owned(), workload: CACHE };
+        items.push(finished.on(FINISHED, "Succeeded"));
+        json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+    }
+
+    /// The node of that name.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
+    /// The node of that name, to put a pod on it.
+    pub fn node_mut(&mut self, name: &str) -> Option<&mut Node> {
+        self.nodes.iter_mut().find(|node| node.name == name)
+    }
+
+    /// All pods that run.
+    pub fn pods(&self) -> impl Iterator<Item = &Pod> {
+        self.nodes.iter().flat_map(|node| &node.pods)
+    }
+}
+
+impl Node {
+    /// Whether one more pod fits.
+    pub fn has_room(&self) -> bool {
+        self.pods.len() < ROOM
+    }
+
+    fn object(&self) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": self.name, "labels": {
+                "kubernetes.io/hostname": self.name,
+                "topology.kubernetes.io/zone": self.zone,
+                "example.com/rack": self.rack,
+            }},
+            "status": {"allocatable": {"pods": ROOM.to_string()}},
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cluster, ROOM};
+    use crate::cluster::{Interner, snapshot_file};
+    use crate::demo::workload::CACHE;
+
+    #[test]
+    fn every_pod_said_to_run_has_its_place() {
+        let cluster = Cluster::built_in();
+        assert_eq!(cluster.nodes.len(), 60);
+        assert_eq!(cluster.pods().count(), CACHE.replicas);
+        assert!(cluster.nodes.iter().all(|node| node.pods.len() <= ROOM));
+    }
+
+    #[test]
+    fn berth_reads_all_of_the_snapshot_but_the_finished_pod() {
+        let cluster = Cluster::built_in();
+        let loaded = snapshot_file::parse(&cluster.snapshot(), &Interner::default()).expect("a snapshot");
+        assert_eq!((loaded.other_kinds, loaded.undecodable), (0, 0));
+        // One namespace, and a service and a controller for each of three workloads.
+        assert_eq!(loaded.objects.len(), 1 + 60 + 6 + CACHE.replicas);
+    }
+}
