@@ -61,12 +61,13 @@ pub struct Verdicts {
     rejections: Vec<Option<Rejection>>,
     candidates: usize,
     rejected: usize,
+    contested: bool,
 }
 
 impl Verdicts {
     /// Everybody passes so far.
     pub fn all_pass(candidates: usize) -> Self {
-        Self { rejections: Vec::new(), candidates, rejected: 0 }
+        Self { rejections: Vec::new(), candidates, rejected: 0, contested: false }
     }
 
     /// Rejects a candidate; the first reason stands.
@@ -79,6 +80,17 @@ impl Verdicts {
             *verdict = Some(why);
             self.rejected += 1;
         }
+    }
+
+    /// Says that a verdict hangs on where a pod goes that was offered nodes a moment ago. The rejections made are
+    /// those of the worst case; the answer may be a better one once that pod's bind call has come.
+    pub fn contest(&mut self) {
+        self.contested = true;
+    }
+
+    /// Whether a verdict hangs on a bind call that is about to come.
+    pub fn is_contested(&self) -> bool {
+        self.contested
     }
 
     /// Whether a candidate passes.

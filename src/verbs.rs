@@ -17,6 +17,8 @@ use crate::view::View;
 use crate::view::change::{Change, Offer};
 use crate::wire::{BindArgs, Candidates, PreemptArgs, SchedulingArgs, WireError, reply};
 
+const UNDECIDED: &str = "berth: a hard limit hangs on a placement that is still open";
+
 /// What kube-scheduler can ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
@@ -91,17 +93,19 @@ impl Verbs {
     /// Answers filter, prioritize and preempt, which need nothing but the processor.
     pub fn decide(&self, verb: Verb, body: &[u8]) -> Result<Vec<u8>, WireError> {
         match verb {
-            Verb::Filter => self.filter(body),
+            Verb::Filter => self.filter(body, false).map(Option::unwrap_or_default),
             Verb::Prioritize => self.prioritize(body),
             Verb::Preempt => self.preempt(body),
             Verb::Bind => Ok(reply::bind("bind cannot be decided without the API server")),
         }
     }
 
-    fn filter(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
+    /// Answers filter. `None`, and only if `patient`, when the answer hangs on a bind call that is about to come:
+    /// ask again when the store has changed.
+    pub fn filter(&self, body: &[u8], patient: bool) -> Result<Option<Vec<u8>>, WireError> {
         let SchedulingArgs { pod, candidates } = SchedulingArgs::decode(body)?;
         if let Some(reason) = self.distrust() {
-            return Ok(reply::filter_error(reason));
+            return Ok(Some(reply::filter_error(reason)));
         }
         let engine = self.engine.load_full();
         let requirements = slim::requirements(&pod);
@@ -111,12 +115,25 @@ impl Verbs {
         let question = Question { pod: &pod, requirements: &requirements, candidates: names, view: &view };
         let verdicts = match engine.filter(question) {
             Ok(verdicts) => verdicts,
-            Err(panicked) => return Ok(reply::filter_error(&format!("berth: {panicked}"))),
+            Err(panicked) => return Ok(Some(reply::filter_error(&format!("berth: {panicked}")))),
         };
+        if verdicts.is_contested() {
+            if patient {
+                return Ok(None);
+            }
+            self.store.write(|view| {
+                view.mark_overdue();
+                Vec::new()
+            });
+            if verdicts.passing() == 0 {
+                // Not a rejection: that could evict pods for a place that may well be free.
+                return Ok(Some(reply::filter_error(UNDECIDED)));
+            }
+        }
         let offer = self.offer(&candidates, &verdicts);
         let ttl = self.config.load().server.ledger_ttl.0;
         self.store.write(|view| view.offer(&pod, offer, ttl));
-        Ok(reply::filter(&candidates, &verdicts))
+        Ok(Some(reply::filter(&candidates, &verdicts)))
     }
 
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {

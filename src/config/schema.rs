@@ -272,6 +272,8 @@ pub struct Timeouts {
     pub body: ShortDuration,
     /// For the API server's answer to a binding. Takes effect at the next start.
     pub bind: ShortDuration,
+    /// For the bind call of the pod before, where a hard limit hangs on it.
+    pub placement: ShortDuration,
     /// For requests under way when told to stop.
     pub drain: ShortDuration,
 }
@@ -282,6 +284,7 @@ impl Default for Timeouts {
             idle: ShortDuration::seconds(120),
             body: ShortDuration::seconds(10),
             bind: ShortDuration::seconds(10),
+            placement: ShortDuration::millis(200),
             drain: ShortDuration::seconds(15),
         }
     }

@@ -63,6 +63,11 @@ impl View {
         self.keeping_places(uid, |view| view.ledger.assume(pod, node, ttl));
     }
 
+    /// Somebody waited for the pods that are still offered, in vain.
+    pub fn mark_overdue(&mut self) {
+        self.ledger.mark_overdue();
+    }
+
     /// The API server refused to bind the pod to the node.
     pub fn refuse(&mut self, uid: &Uid, node: &str) -> Dropped {
         self.keeping_places(uid, |view| view.ledger.refuse(uid, node)).into_iter().collect()

@@ -132,7 +132,7 @@ impl Replay {
                 "{uid} as the watch shows it {when}"
             );
             let expected = model.decided.get(uid).map(|decided| match &decided.place {
-                None => Phase::Offered,
+                None => Phase::Offered { overdue: false },
                 Some(node) => Phase::Assumed { node: Name::from(&**node), binding: decided.bind_called },
             });
             let entry = view.ledger().get(uid);

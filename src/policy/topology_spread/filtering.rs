@@ -1,6 +1,7 @@
 //! `DoNotSchedule`: which candidates would skew too much.
 
 use super::{Case, Census, NAME};
+use crate::ledger::Phase;
 use crate::policy::{Question, Rejection, Verdicts};
 
 const TOO_MUCH_SKEW: Rejection =
@@ -19,6 +20,7 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
     let Some(mut census) = Census::prepare(case, hard, question) else { return };
     census.count(question, true, |_, _| true);
     let own = i64::from(case.key.selector.matches(&question.pod.labels));
+    let open = OpenPlacements::of(case, question);
     let least: Vec<i64> =
         census.keys.iter().map(|key| least(key.constraint.min_domains, &key.pods)).collect();
 
@@ -33,12 +35,39 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
                 verdicts.reject(at, NO_LABEL);
                 break;
             };
-            let matching = key.pods[domain].unwrap_or(0);
-            if matching + own - least > key.constraint.max_skew {
+            let skew = key.pods[domain].unwrap_or(0) + own - least;
+            if skew + open.count > key.constraint.max_skew {
+                if skew <= key.constraint.max_skew && open.awaited {
+                    verdicts.contest();
+                }
                 verdicts.reject(at, TOO_MUCH_SKEW);
                 break;
             }
         }
+    }
+}
+
+/// Pods of the workload that were offered nodes and may be on any of them by now. A limit must hold wherever they
+/// go: the worst is that all of them went to the very domain in question, and none to the emptiest one.
+struct OpenPlacements {
+    count: i64,
+    /// Whether the choice of one of them is still expected any moment.
+    awaited: bool,
+}
+
+impl OpenPlacements {
+    fn of(case: &Case<'_>, question: &Question<'_>) -> Self {
+        let mut open = Self { count: 0, awaited: false };
+        for entry in question.view.ledger().iter() {
+            if let Phase::Offered { overdue } = entry.phase
+                && entry.pod.uid != question.pod.uid
+                && case.key.counts(&entry.pod)
+            {
+                open.count += 1;
+                open.awaited |= !overdue;
+            }
+        }
+        open
     }
 }
 
