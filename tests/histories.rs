@@ -8,6 +8,7 @@
 
 mod histories {
     pub mod model;
+    pub mod recount;
     pub mod replay;
     pub mod step;
     pub mod world;

@@ -9,6 +9,7 @@ use berth::view::View;
 use berth::view::change::{Change, Offer};
 
 use super::model::{Hosts, Model};
+use super::recount::{self, needs};
 use super::step::{NODES, Step};
 use super::world::{ApiPod, Call, News, World, key, node, node_name, service};
 
@@ -92,6 +93,9 @@ impl Replay {
             Step::Execute(call, willing) => self.world.execute(call, willing),
             Step::Answer(call, arrives) => self.answer(call, arrives),
             Step::Advance(seconds) => self.advance(seconds),
+            Step::Provide => self.view.provide(&needs()),
+            // Comparing asks for counters, so only several sweeps in a row find one unused.
+            Step::Sweep => (0..3).for_each(|_| self.view.sweep_counters(1)),
         }
     }
 
@@ -141,6 +145,7 @@ impl Replay {
         }
         let hosts = model.hosts();
         assert_eq!(self.hosts(), hosts, "hosts and their pods {when}");
+        recount::compare(view, &hosts, when);
         for number in 0..NODES {
             let name = node_name(number);
             let shown = view.node(&name).map(|node| label_of(&node.labels));

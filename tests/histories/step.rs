@@ -34,6 +34,10 @@ pub enum Step {
     /// The answer to the n-th call under way arrives, or is lost.
     Answer(usize, bool),
     Advance(u64),
+    /// A decision asks for counters and domains, which are kept from then on.
+    Provide,
+    /// Counters that nobody asked for are forgotten.
+    Sweep,
 }
 
 pub fn any_step() -> impl Strategy<Value = Step> {
@@ -63,5 +67,7 @@ pub fn any_step() -> impl Strategy<Value = Step> {
         8 => (0..4usize, prop_oneof![3 => Just(true), 1 => Just(false)])
             .prop_map(|(c, b)| Step::Answer(c, b)),
         4 => (0..8u64).prop_map(Step::Advance),
+        2 => Just(Step::Provide),
+        1 => Just(Step::Sweep),
     ]
 }
