@@ -1,5 +1,5 @@
-// The programs a real control plane is made of, pinned for the end-to-end tests.
-// Nothing here is imported: the `tool` lines name what `./build` compiles.
+// The programs a real control plane is made of, pinned for the end-to-end tests: the `tool` lines
+// name what `./build` compiles. Only the programs in the folders here import anything.
 module berth.dev/controlplane
 
 go 1.26.0
