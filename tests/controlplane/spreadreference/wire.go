@@ -1,0 +1,49 @@
+package main
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// Case is a cluster, the plugin's settings, and a pod to place on one of some nodes.
+type Case struct {
+	ID                     int64                          `json:"id"`
+	Args                   configv1.PodTopologySpreadArgs `json:"args"`
+	Nodes                  []*v1.Node                     `json:"nodes"`
+	Pods                   []*v1.Pod                      `json:"pods"`
+	Services               []*v1.Service                  `json:"services"`
+	ReplicationControllers []*v1.ReplicationController    `json:"replicationControllers"`
+	ReplicaSets            []*appsv1.ReplicaSet           `json:"replicaSets"`
+	StatefulSets           []*appsv1.StatefulSet          `json:"statefulSets"`
+	Pod                    *v1.Pod                        `json:"pod"`
+	// Candidates are the nodes to filter and to score, in this order.
+	Candidates []string `json:"candidates"`
+}
+
+// Answer is what the plugin said about a case, or why it said nothing.
+type Answer struct {
+	ID     int64   `json:"id"`
+	Error  string  `json:"error,omitempty"`
+	Filter *Filter `json:"filter,omitempty"`
+	Score  *Score  `json:"score,omitempty"`
+}
+
+// Filter holds one status per candidate, or none if the plugin skips the pod.
+type Filter struct {
+	PreFilter Status   `json:"preFilter"`
+	Nodes     []Status `json:"nodes,omitempty"`
+}
+
+// Score holds one number per candidate, or none if the plugin skips the pod.
+type Score struct {
+	PreScore   Status  `json:"preScore"`
+	Raw        []int64 `json:"raw,omitempty"`
+	Normalized []int64 `json:"normalized,omitempty"`
+}
+
+// Status is the name of a status code, and the reasons given.
+type Status struct {
+	Code    string   `json:"code"`
+	Reasons []string `json:"reasons,omitempty"`
+}

@@ -1,0 +1,44 @@
+//! Random cases: small clusters in which everything that spreading looks at goes wrong at times.
+
+mod cluster;
+mod constraints;
+mod incoming;
+mod placement;
+mod selectors;
+mod vocabulary;
+mod workloads;
+
+use serde_json::{Value, json};
+
+use crate::case::Case;
+use crate::rng::Rng;
+
+/// The case with this number under this seed, always the same.
+pub fn generate(seed: u64, id: u64) -> Case {
+    let rng = &mut Rng::of(seed, id);
+    let nodes = cluster::nodes(rng);
+    let pod = incoming::pod(rng);
+    let pods = cluster::pods(rng, &nodes, &pod);
+    Case(json!({
+        "id": id,
+        "args": constraints::args(rng),
+        "candidates": candidates(rng, &nodes),
+        "services": workloads::services(rng, &pod),
+        "replicationControllers": workloads::replication_controllers(rng, &pod),
+        "replicaSets": workloads::sets(rng, &pod, "ReplicaSet"),
+        "statefulSets": workloads::sets(rng, &pod, "StatefulSet"),
+        "nodes": nodes,
+        "pods": pods,
+        "pod": pod,
+    }))
+}
+
+/// Some of the nodes, at least one, in any order: what other filters have left.
+fn candidates(rng: &mut Rng, nodes: &[Value]) -> Vec<Value> {
+    let mut names: Vec<Value> = nodes.iter().map(|node| node["metadata"]["name"].clone()).collect();
+    rng.shuffle(&mut names);
+    if rng.chance(40) {
+        names.truncate(1 + rng.below(names.len()));
+    }
+    names
+}

@@ -1,0 +1,78 @@
+//! Berth's side: the verbs, over the cluster of the case.
+
+use std::collections::BTreeMap;
+
+use berth::cluster::{Interner, snapshot_file};
+use berth::verbs::{Verb, Verbs};
+use serde::Deserialize;
+
+use crate::case::Case;
+use crate::outcome::{Outcome, Verdict};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct FilterReply {
+    node_names: Option<Vec<String>>,
+    failed_nodes: Option<BTreeMap<String, String>>,
+    failed_and_unresolvable_nodes: Option<BTreeMap<String, String>>,
+    error: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct HostScore {
+    host: String,
+    score: i64,
+}
+
+/// Filters, then prioritizes the same candidates, as in one scheduling cycle.
+pub fn decide(case: &Case) -> Result<Outcome, String> {
+    let config = berth::config::parse(&case.configuration()).map_err(|error| error.to_string())?;
+    let cluster = snapshot_file::parse(&case.cluster(), &Interner::default());
+    let cluster = cluster.map_err(|error| error.to_string())?;
+    if cluster.undecodable + cluster.other_kinds > 0 {
+        return Err("Berth does not read all objects of the cluster".to_owned());
+    }
+    let verbs = Verbs::in_memory(config, cluster.objects).map_err(|error| error.to_string())?;
+    let request = case.request();
+    let ask = |verb| verbs.decide(verb, &request).map_err(|error| error.to_string());
+    let verdicts = verdicts(&case.candidates(), &ask(Verb::Filter)?)?;
+    let scores = scores(&case.candidates(), &ask(Verb::Prioritize)?)?;
+    Ok(Outcome { verdicts, scores })
+}
+
+/// Every candidate is in exactly one of the three lists, and those that pass keep their order.
+fn verdicts(candidates: &[&str], reply: &[u8]) -> Result<Vec<Verdict>, String> {
+    let reply: FilterReply = serde_json::from_slice(reply).map_err(|error| error.to_string())?;
+    if !reply.error.is_empty() {
+        return Err(format!("filter answers an error: {}", reply.error));
+    }
+    let passing = reply.node_names.unwrap_or_default();
+    let failed = reply.failed_nodes.unwrap_or_default();
+    let unresolvable = reply.failed_and_unresolvable_nodes.unwrap_or_default();
+    let mut in_order = passing.iter().peekable();
+    let mut verdicts = Vec::with_capacity(candidates.len());
+    for name in candidates {
+        let passes = in_order.next_if(|next| next == name).is_some();
+        let verdict = match (passes, failed.contains_key(*name), unresolvable.contains_key(*name)) {
+            (true, false, false) => Verdict::Passes,
+            (false, true, false) => Verdict::Failed,
+            (false, false, true) => Verdict::Unresolvable,
+            lists => return Err(format!("{name} is in other than one list: {lists:?}")),
+        };
+        verdicts.push(verdict);
+    }
+    let answered = passing.len() + failed.len() + unresolvable.len();
+    if answered != candidates.len() {
+        return Err(format!("{} candidates, but {answered} in the answer", candidates.len()));
+    }
+    Ok(verdicts)
+}
+
+fn scores(candidates: &[&str], reply: &[u8]) -> Result<Vec<i64>, String> {
+    let reply: Vec<HostScore> = serde_json::from_slice(reply).map_err(|error| error.to_string())?;
+    if !reply.iter().map(|scored| &*scored.host).eq(candidates.iter().copied()) {
+        return Err("prioritize does not score every candidate once, in their order".to_owned());
+    }
+    Ok(reply.iter().map(|scored| scored.score).collect())
+}
