@@ -203,16 +203,20 @@ impl Verbs {
     /// The view to decide on, with everything in it that the policies need. What is missing is made once and
     /// kept up from then on.
     fn view_for(&self, engine: &Engine, pod: &Pod, requirements: &Requirements) -> Arc<View> {
-        let view = self.store.view();
+        let mut view = self.store.view();
         let needs = engine.needs(Question { pod, requirements, candidates: &[], view: &view });
-        if view.provides(&needs) {
-            return view;
+        if !view.provides(&needs) {
+            self.store.write(|view| {
+                view.provide(&needs);
+                Vec::new()
+            });
+            view = self.store.view();
         }
-        self.store.write(|view| {
-            view.provide(&needs);
-            Vec::new()
-        });
-        self.store.view()
+        if view.ledger().get(&pod.uid).is_some() {
+            // Wherever an earlier attempt put the pod, now it is nowhere: it must not stand in its own way.
+            Arc::make_mut(&mut view).withdraw(&pod.uid);
+        }
+        view
     }
 
     /// Why the cache cannot be trusted now, in constant words.

@@ -82,6 +82,11 @@ impl View {
         dropped
     }
 
+    /// Forgets what was decided about a pod, so that it is decided anew.
+    pub fn withdraw(&mut self, uid: &str) -> Dropped {
+        self.keeping_places(uid, |view| view.ledger.withdraw(uid)).into_iter().collect()
+    }
+
     /// Makes what a decision needs and the view does not have yet.
     pub fn provide(&mut self, needs: &Needs) {
         for key in &needs.counters {
