@@ -6,9 +6,9 @@ use super::vocabulary::{HOSTNAME, NAMESPACES, NODE_LABELS, RACK, ZONE, pod_label
 use crate::rng::Rng;
 
 pub fn nodes(rng: &mut Rng) -> Vec<Value> {
-    let count = 1 + rng.below(12);
+    let count = 1 + if rng.chance(22) { rng.below(3) } else { 3 + rng.below(9) };
     // Whole clusters lack a label more often than single nodes do.
-    let missing = [rng.pick(&[0, 0, 20, 60]), rng.pick(&[0, 0, 20, 60]), rng.pick(&[0, 0, 0, 20])];
+    let missing = [rng.pick(&[0, 0, 0, 20, 50]), rng.pick(&[0, 0, 0, 20, 50]), rng.pick(&[0, 0, 0, 20])];
     let zones = 1 + rng.below(4);
     (0..count).map(|at| node(rng, at, zones, missing)).collect()
 }
@@ -65,8 +65,8 @@ fn taint(rng: &mut Rng) -> Value {
 
 /// Pods of all namespaces; many are akin to the incoming one, which may be among them, unbound.
 pub fn pods(rng: &mut Rng, nodes: &[Value], incoming: &Value) -> Vec<Value> {
-    let count = rng.pick(&[0, 4, 10, 20, 41]);
-    let count = if count == 0 { 0 } else { rng.below(count) };
+    let limit = rng.pick(&[1, 6, 16, 31, 41, 41]);
+    let count = limit / 2 + rng.below(limit - limit / 2);
     let mut pods: Vec<Value> = (0..count).map(|at| pod(rng, at, nodes, incoming)).collect();
     if rng.chance(50) {
         pods.insert(rng.below(count + 1), incoming.clone());

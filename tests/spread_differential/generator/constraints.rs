@@ -6,18 +6,18 @@ use super::vocabulary::{HOSTNAME, RACK, ZONE};
 use crate::rng::Rng;
 
 const KEYS: [(usize, &str); 5] =
-    [(32, ZONE), (26, HOSTNAME), (32, RACK), (6, "disk"), (4, "example.com/nowhere")];
+    [(32, ZONE), (26, HOSTNAME), (32, RACK), (6, "disk"), (3, "example.com/nowhere")];
 
 /// `PodTopologySpreadArgs`, always valid.
 pub fn args(rng: &mut Rng) -> Value {
-    if rng.chance(20) {
+    if rng.chance(15) {
         return match rng.below(3) {
             0 => json!({}),
             1 => json!({"defaultingType": "System"}),
             _ => json!({"defaultingType": "System", "defaultConstraints": []}),
         };
     }
-    let wanted = rng.weighted(&[(5, 0), (30, 1), (40, 2), (25, 3)]);
+    let wanted = rng.weighted(&[(4, 0), (26, 1), (40, 2), (30, 3)]);
     let mut constraints: Vec<Value> = Vec::new();
     while constraints.len() < wanted {
         let new = constraint(rng);
@@ -32,7 +32,7 @@ pub fn args(rng: &mut Rng) -> Value {
 
 /// One constraint without a selector.
 pub fn constraint(rng: &mut Rng) -> Value {
-    let hard = rng.chance(50);
+    let hard = rng.chance(55);
     let mut fields = Map::new();
     let mut field = |name: &str, value: Value| fields.insert(name.to_owned(), value);
     field("topologyKey", rng.weighted(&KEYS).into());

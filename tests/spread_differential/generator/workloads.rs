@@ -8,7 +8,7 @@ use super::vocabulary::NAMESPACES;
 use crate::rng::Rng;
 
 pub fn services(rng: &mut Rng, pod: &Value) -> Vec<Value> {
-    let count = rng.weighted(&[(25, 0), (40, 1), (20, 2), (10, 3), (5, 4)]);
+    let count = rng.weighted(&[(16, 0), (44, 1), (24, 2), (11, 3), (5, 4)]);
     (0..count)
         .map(|at| {
             let namespace = if rng.chance(85) { namespace_of(pod) } else { rng.pick(&NAMESPACES) };
