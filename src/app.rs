@@ -5,12 +5,15 @@ mod upkeep;
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use arc_swap::ArcSwap;
+use futures::FutureExt;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -109,11 +112,12 @@ impl App {
         let admin_address = admin_listener.local_addr()?;
 
         let (api, binder, mut background) = connect(&options.source, &shared).await?;
-        background.push(tokio::spawn(upkeep::run(
-            shared.store.clone(),
-            shared.freshness.clone(),
-            shared.interner.clone(),
-        )));
+        let (store, freshness, interner) =
+            (shared.store.clone(), shared.freshness.clone(), shared.interner.clone());
+        background.push(tokio::spawn(async move {
+            let upkeep = || upkeep::run(store.clone(), freshness.clone(), interner.clone());
+            supervise("upkeep", || {}, upkeep).await;
+        }));
         let engine = Engine::new(policies(&shared.config.load()), shared.metrics.clone());
         let engine = Arc::new(ArcSwap::from_pointee(engine));
         if let Some(file) = options.config {
@@ -239,13 +243,29 @@ async fn connect(
                 freshness: shared.freshness.clone(),
                 metrics: shared.metrics.clone(),
             };
-            let follow = |kind| tokio::spawn(follower.clone().follow(kind));
+            let follow = |kind| {
+                let follower = follower.clone();
+                tokio::spawn(async move {
+                    // A kind that nobody follows any more must not pass for current.
+                    let cut = || follower.freshness.mark_cut(kind);
+                    supervise(kind.label(), cut, || follower.clone().follow(kind)).await;
+                })
+            };
             let watches = Kind::ALL.into_iter().map(follow).collect();
             let patience = shared.config.load().server.timeouts.bind.0;
             return Ok((Some(api), Binder::Api(ApiBinder::new(client, patience)), watches));
         }
     }
     Ok((None, Binder::InMemory(shared.store.clone()), Vec::new()))
+}
+
+/// Runs a task that should never end; begins it anew, after a pause, if it panics.
+async fn supervise<F: Future<Output = ()>>(task: &str, on_panic: impl Fn(), begin: impl Fn() -> F) {
+    while AssertUnwindSafe(begin()).catch_unwind().await.is_err() {
+        on_panic();
+        tracing::error!(task, "task panicked, beginning it anew");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
 }
 
 async fn client(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Client> {

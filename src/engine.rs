@@ -39,14 +39,15 @@ impl Engine {
     }
 
     /// What the view must provide for a pod.
-    pub fn needs(&self, question: Question<'_>) -> Needs {
+    pub fn needs(&self, verb: &'static str, question: Question<'_>) -> Result<Needs, Panicked> {
         let mut needs = Needs::default();
         for policy in &self.policies {
-            let Needs { counters, topology_keys } = policy.needs(question);
+            let Needs { counters, topology_keys } =
+                self.catching(verb, &**policy, || policy.needs(question))?;
             needs.counters.extend(counters);
             needs.topology_keys.extend(topology_keys);
         }
-        needs
+        Ok(needs)
     }
 
     /// Which candidates may be used.
@@ -55,10 +56,14 @@ impl Engine {
             self.ask("filter", Verdicts::all_pass(question.candidates.len()), |policy, verdicts| {
                 policy.filter(question, verdicts);
             })?;
+        Ok(verdicts)
+    }
+
+    /// Counts the rejections of an answer that is really given.
+    pub fn count_rejections(&self, verdicts: &Verdicts) {
         for (_, why) in verdicts.rejections() {
             self.metrics.nodes_rejected.with_label_values(&[why.policy, why.reason]).inc();
         }
-        Ok(verdicts)
     }
 
     /// How good the candidates are, 0 to [`MAX_SCORE`].
@@ -88,15 +93,24 @@ impl Engine {
     ) -> Result<T, Panicked> {
         for policy in &self.policies {
             let began = Instant::now();
-            if catch_unwind(AssertUnwindSafe(|| ask(&**policy, &mut answer))).is_err() {
-                self.metrics.panics.with_label_values(&[verb]).inc();
-                tracing::error!(verb, policy = policy.name(), "policy panicked");
-                return Err(Panicked);
-            }
+            self.catching(verb, &**policy, || ask(&**policy, &mut answer))?;
             let spent = began.elapsed().as_secs_f64();
             let labels = [verb, policy.name()];
             self.metrics.decision_duration.with_label_values(&labels).observe(spent);
         }
         Ok(answer)
+    }
+
+    fn catching<R>(
+        &self,
+        verb: &'static str,
+        policy: &dyn Policy,
+        ask: impl FnOnce() -> R,
+    ) -> Result<R, Panicked> {
+        catch_unwind(AssertUnwindSafe(ask)).map_err(|_| {
+            self.metrics.panics.with_label_values(&[verb]).inc();
+            tracing::error!(verb, policy = policy.name(), "policy panicked");
+            Panicked
+        })
     }
 }

@@ -35,11 +35,7 @@ use crate::model::{Name, ObjectKey, Pod, Uid};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Filter named several nodes; kube-scheduler is choosing.
-    Offered {
-        /// Whether somebody already waited for the choice in vain. It may come late (volumes, permits) or
-        /// never, and is not worth waiting for again.
-        overdue: bool,
-    },
+    Offered,
     /// The place is known.
     Assumed {
         /// The place.
@@ -54,7 +50,7 @@ impl Phase {
     /// The label in metrics.
     pub fn label(&self) -> &'static str {
         match self {
-            Phase::Offered { .. } => "offered",
+            Phase::Offered => "offered",
             Phase::Assumed { .. } => "assumed",
         }
     }
@@ -67,6 +63,9 @@ pub struct Entry {
     pub pod: Arc<Pod>,
     /// How far it has come.
     pub phase: Phase,
+    /// Whether somebody already waited for its bind call in vain. It may come late (volumes, permits) or never, and
+    /// is not worth waiting for again.
+    pub overdue: bool,
     /// The failed-attempt mark it carried when this attempt began.
     prior_failure: Option<u64>,
     /// When it expires, on the ledger's clock.
@@ -144,10 +143,15 @@ impl Ledger {
     pub fn offer(&mut self, pod: &Arc<Pod>, only: Option<Name>, ttl: Duration) -> Option<DropCause> {
         let phase = match only {
             Some(node) => Phase::Assumed { node, binding: false },
-            None => Phase::Offered { overdue: false },
+            None => Phase::Offered,
         };
-        let entry =
-            Entry { phase, prior_failure: pod.failed_attempt, deadline: self.clock + ttl, pod: pod.clone() };
+        let entry = Entry {
+            phase,
+            overdue: false,
+            prior_failure: pod.failed_attempt,
+            deadline: self.clock + ttl,
+            pod: pod.clone(),
+        };
         self.entries.insert(pod.uid.clone(), entry).map(|_| DropCause::Refiltered)
     }
 
@@ -156,12 +160,10 @@ impl Ledger {
         self.entries.remove(uid).map(|_| DropCause::Refiltered)
     }
 
-    /// Somebody waited for the pods that are still offered, in vain.
-    pub fn mark_overdue(&mut self) {
-        for (_, entry) in self.entries.iter_mut() {
-            if let Phase::Offered { overdue } = &mut entry.phase {
-                *overdue = true;
-            }
+    /// Somebody waited for the pod, in vain.
+    pub fn mark_overdue(&mut self, uid: &str) {
+        if let Some(entry) = self.entries.get_mut(uid) {
+            entry.overdue = true;
         }
     }
 
@@ -173,7 +175,8 @@ impl Ledger {
             entry.phase = phase;
             entry.deadline = deadline;
         } else {
-            let entry = Entry { phase, prior_failure: pod.failed_attempt, deadline, pod };
+            let overdue = false;
+            let entry = Entry { phase, overdue, prior_failure: pod.failed_attempt, deadline, pod };
             self.entries.insert(entry.pod.uid.clone(), entry);
         }
     }

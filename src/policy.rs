@@ -6,7 +6,7 @@ pub mod topology_spread;
 
 use std::borrow::Cow;
 
-use crate::model::{Pod, Requirements};
+use crate::model::{Pod, Requirements, Uid};
 use crate::view::{Needs, View};
 
 /// What is asked of a policy.
@@ -61,13 +61,14 @@ pub struct Verdicts {
     rejections: Vec<Option<Rejection>>,
     candidates: usize,
     rejected: usize,
-    contested: bool,
+    uncertain: bool,
+    awaited: Vec<Uid>,
 }
 
 impl Verdicts {
     /// Everybody passes so far.
     pub fn all_pass(candidates: usize) -> Self {
-        Self { rejections: Vec::new(), candidates, rejected: 0, contested: false }
+        Self { rejections: Vec::new(), candidates, rejected: 0, uncertain: false, awaited: Vec::new() }
     }
 
     /// Rejects a candidate; the first reason stands.
@@ -82,15 +83,24 @@ impl Verdicts {
         }
     }
 
-    /// Says that a verdict hangs on where a pod goes that was offered nodes a moment ago. The rejections made are
-    /// those of the worst case; the answer may be a better one once that pod's bind call has come.
-    pub fn contest(&mut self) {
-        self.contested = true;
+    /// Says that a rejection is that of the worst case only: something is not known yet.
+    pub fn mark_uncertain(&mut self) {
+        self.uncertain = true;
     }
 
-    /// Whether a verdict hangs on a bind call that is about to come.
-    pub fn is_contested(&self) -> bool {
-        self.contested
+    /// Whether a rejection may turn out to be wrong.
+    pub fn are_uncertain(&self) -> bool {
+        self.uncertain
+    }
+
+    /// Names pods whose bind calls are about to come and would settle what is uncertain.
+    pub fn await_placement_of(&mut self, pods: impl IntoIterator<Item = Uid>) {
+        self.awaited.extend(pods);
+    }
+
+    /// The pods that are worth waiting for.
+    pub fn awaited(&self) -> &[Uid] {
+        &self.awaited
     }
 
     /// Whether a candidate passes.

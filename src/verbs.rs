@@ -1,23 +1,43 @@
 //! The four verbs: decode, decide on one view, encode.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
 use crate::cluster::binder::{BindError, BindOrder};
 use crate::cluster::freshness::Distrust;
-use crate::cluster::slim;
+use crate::cluster::slim::{self, PodObject};
 use crate::cluster::{Binder, Freshness, Interner, Store};
 use crate::config::Config;
-use crate::engine::{Engine, policies};
+use crate::engine::{Engine, Panicked, policies};
 use crate::metrics::Metrics;
-use crate::model::{Name, Object, ObjectKey, Pod, Requirements};
+use crate::model::{Name, Object, ObjectKey, Pod, Uid};
 use crate::policy::{Question, Verdicts};
-use crate::view::View;
 use crate::view::change::{Change, Offer};
 use crate::wire::{BindArgs, Candidates, PreemptArgs, SchedulingArgs, WireError, reply};
 
 const UNDECIDED: &str = "berth: a hard limit hangs on a placement that is still open";
+
+/// Why no decision was made.
+#[derive(Debug, thiserror::Error)]
+enum Doubt {
+    #[error("berth: the cluster cache has not synced yet")]
+    NotSynced,
+    #[error("berth: the cluster cache is stale, a watch is cut")]
+    Stale,
+    #[error("berth: {0}")]
+    Panicked(#[from] Panicked),
+}
+
+impl From<Distrust> for Doubt {
+    fn from(distrust: Distrust) -> Self {
+        match distrust {
+            Distrust::NotSynced(_) => Doubt::NotSynced,
+            Distrust::Stale(_) => Doubt::Stale,
+        }
+    }
+}
 
 /// What kube-scheduler can ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,84 +110,112 @@ impl Verbs {
         })
     }
 
-    /// Answers filter, prioritize and preempt, which need nothing but the processor.
-    pub fn decide(&self, verb: Verb, body: &[u8]) -> Result<Vec<u8>, WireError> {
+    /// Answers filter, prioritize and preempt, which need nothing but the processor. `None` for bind, which
+    /// needs the API server.
+    pub fn decide(&self, verb: Verb, body: &[u8]) -> Result<Option<Vec<u8>>, WireError> {
         match verb {
-            Verb::Filter => self.filter(body, false).map(Option::unwrap_or_default),
-            Verb::Prioritize => self.prioritize(body),
-            Verb::Preempt => self.preempt(body),
-            Verb::Bind => Ok(reply::bind("bind cannot be decided without the API server")),
+            Verb::Filter => self.filter(body, false),
+            Verb::Prioritize => self.prioritize(body).map(Some),
+            Verb::Preempt => self.preempt(body).map(Some),
+            Verb::Bind => Ok(None),
         }
     }
 
     /// Answers filter. `None`, and only if `patient`, when the answer hangs on a bind call that is about to come:
     /// ask again when the store has changed.
     pub fn filter(&self, body: &[u8], patient: bool) -> Result<Option<Vec<u8>>, WireError> {
-        let SchedulingArgs { pod, candidates } = SchedulingArgs::decode(body)?;
-        if let Some(reason) = self.distrust() {
-            return Ok(Some(reply::filter_error(reason)));
-        }
-        let engine = self.engine.load_full();
-        let requirements = slim::requirements(&pod);
-        let pod = Arc::new(slim::pod(&pod, &self.interner));
-        let view = self.view_for(&engine, &pod, &requirements);
-        let names = &candidates.names;
-        let question = Question { pod: &pod, requirements: &requirements, candidates: names, view: &view };
-        let verdicts = match engine.filter(question) {
-            Ok(verdicts) => verdicts,
-            Err(panicked) => return Ok(Some(reply::filter_error(&format!("berth: {panicked}")))),
-        };
-        if verdicts.is_contested() {
-            if patient {
-                return Ok(None);
+        let SchedulingArgs { pod: object, candidates } = SchedulingArgs::decode(body)?;
+        let pod = Arc::new(slim::pod(&object, &self.interner));
+        let judge = |engine: &Engine, question: Question<'_>| {
+            let verdicts = engine.filter(question)?;
+            let undecided = verdicts.passing() == 0 && verdicts.are_uncertain();
+            if !undecided {
+                engine.count_rejections(&verdicts);
             }
-            self.store.write(|view| {
-                view.mark_overdue();
-                Vec::new()
-            });
-            if verdicts.passing() == 0 {
+            Ok((verdicts, undecided))
+        };
+        let reason = match self.consult(Verb::Filter, &object, &pod, &candidates.names, judge) {
+            Ok((verdicts, false)) => {
+                let offer = self.offer(&candidates, &verdicts);
+                self.record(&pod, offer, &[]);
+                return Ok(Some(reply::filter(&candidates, &verdicts)));
+            }
+            Ok((verdicts, true)) if patient && !verdicts.awaited().is_empty() => return Ok(None),
+            Ok((verdicts, true)) => {
+                self.record(&pod, Offer::None, verdicts.awaited());
                 // Not a rejection: that could evict pods for a place that may well be free.
                 return Ok(Some(reply::filter_error(UNDECIDED)));
             }
-        }
-        let offer = self.offer(&candidates, &verdicts);
-        let ttl = self.config.load().server.ledger_ttl.0;
-        self.store.write(|view| view.offer(&pod, offer, ttl));
-        Ok(Some(reply::filter(&candidates, &verdicts)))
+            Err(doubt) => doubt.to_string(),
+        };
+        self.record(&pod, Offer::None, &[]);
+        Ok(Some(reply::filter_error(&reason)))
     }
 
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
-        let SchedulingArgs { pod, candidates } = SchedulingArgs::decode(body)?;
-        let engine = self.engine.load_full();
-        let requirements = slim::requirements(&pod);
-        let pod = slim::pod(&pod, &self.interner);
+        let SchedulingArgs { pod: object, candidates } = SchedulingArgs::decode(body)?;
+        let pod = slim::pod(&object, &self.interner);
         let names = &candidates.names;
-        let view = self.view_for(&engine, &pod, &requirements);
-        let question = Question { pod: &pod, requirements: &requirements, candidates: names, view: &view };
-        // An untrusted cache has no preference; filter has already said so aloud.
-        let scores = match self.distrust() {
-            None => engine.prioritize(question).ok(),
-            Some(_) => None,
-        };
-        Ok(reply::prioritize(names, &scores.unwrap_or_else(|| vec![0; names.len()])))
+        let scores = self.consult(Verb::Prioritize, &object, &pod, names, Engine::prioritize);
+        // In doubt there is no preference; filter has already said so aloud.
+        Ok(reply::prioritize(names, &scores.unwrap_or_else(|_| vec![0; names.len()])))
     }
 
     fn preempt(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
-        let PreemptArgs { pod, candidates } = PreemptArgs::decode(body)?;
-        let engine = self.engine.load_full();
-        let requirements = slim::requirements(&pod);
-        let pod = slim::pod(&pod, &self.interner);
+        let PreemptArgs { pod: object, candidates } = PreemptArgs::decode(body)?;
+        let pod = slim::pod(&object, &self.interner);
         let names: Vec<_> = candidates.iter().map(|candidate| candidate.node.clone()).collect();
-        let view = self.view_for(&engine, &pod, &requirements);
-        let question = Question { pod: &pod, requirements: &requirements, candidates: &names, view: &view };
+        let kept = self.consult(Verb::Preempt, &object, &pod, &names, Engine::preempt);
         // In doubt every candidate stays: kube-scheduler's own choice is the fallback.
-        let kept = match self.distrust() {
-            None => engine.preempt(question).ok(),
-            Some(_) => None,
-        };
-        let keeps = |at: usize| kept.as_ref().is_none_or(|kept| kept[at]);
+        let keeps = |at: usize| kept.as_ref().map_or(true, |kept| kept[at]);
         let kept = candidates.iter().enumerate().filter(|(at, _)| keeps(*at));
         Ok(reply::preempt(kept.map(|(_, candidate)| candidate)))
+    }
+
+    /// Asks the engine on one view that has everything the policies need.
+    fn consult<R>(
+        &self,
+        verb: Verb,
+        object: &PodObject,
+        pod: &Pod,
+        candidates: &[Cow<'_, str>],
+        ask: impl FnOnce(&Engine, Question<'_>) -> Result<R, Panicked>,
+    ) -> Result<R, Doubt> {
+        let limit = self.config.load().server.staleness_limit.0;
+        if let Some(distrust) = self.freshness.distrust(limit) {
+            return Err(distrust.into());
+        }
+        let engine = self.engine.load_full();
+        let requirements = slim::requirements(object);
+        let mut view = self.store.view();
+        // What is missing is made once and kept up from then on. It is asked again what is needed, for the view
+        // that has it may be another one by then.
+        loop {
+            let question = Question { pod, requirements: &requirements, candidates: &[], view: &view };
+            let needs = engine.needs(verb.label(), question)?;
+            if view.provides(&needs) {
+                break;
+            }
+            view = self.store.write(|view| {
+                view.provide(&needs);
+                Vec::new()
+            });
+        }
+        if view.ledger().get(&pod.uid).is_some() {
+            // Wherever an earlier attempt put the pod, now it is nowhere: it must not stand in its own way.
+            Arc::make_mut(&mut view).withdraw(&pod.uid);
+        }
+        Ok(ask(&engine, Question { pod, requirements: &requirements, candidates, view: &view })?)
+    }
+
+    /// Puts into the ledger what filter answered, and that `overdue` pods were waited for in vain. Whatever was
+    /// decided about the pod before is void.
+    fn record(&self, pod: &Arc<Pod>, offer: Offer, overdue: &[Uid]) {
+        let ttl = self.config.load().server.ledger_ttl.0;
+        self.store.write(|view| {
+            view.mark_overdue(overdue);
+            view.offer(pod, offer, ttl)
+        });
     }
 
     /// Answers bind. The placement is in the ledger before the API server hears of it, so no decision
@@ -198,34 +246,6 @@ impl Verbs {
             tracing::warn!(pod = %order.key, node = &*order.node, reason, "pod not bound");
         }
         Ok(reply::bind(&reason))
-    }
-
-    /// The view to decide on, with everything in it that the policies need. What is missing is made once and
-    /// kept up from then on.
-    fn view_for(&self, engine: &Engine, pod: &Pod, requirements: &Requirements) -> Arc<View> {
-        let mut view = self.store.view();
-        let needs = engine.needs(Question { pod, requirements, candidates: &[], view: &view });
-        if !view.provides(&needs) {
-            self.store.write(|view| {
-                view.provide(&needs);
-                Vec::new()
-            });
-            view = self.store.view();
-        }
-        if view.ledger().get(&pod.uid).is_some() {
-            // Wherever an earlier attempt put the pod, now it is nowhere: it must not stand in its own way.
-            Arc::make_mut(&mut view).withdraw(&pod.uid);
-        }
-        view
-    }
-
-    /// Why the cache cannot be trusted now, in constant words.
-    fn distrust(&self) -> Option<&'static str> {
-        let limit = self.config.load().server.staleness_limit.0;
-        self.freshness.distrust(limit).map(|distrust| match distrust {
-            Distrust::NotSynced(_) => "berth: the cluster cache has not synced yet",
-            Distrust::Stale(_) => "berth: the cluster cache is stale, a watch is cut",
-        })
     }
 
     fn offer(&self, candidates: &Candidates<'_>, verdicts: &Verdicts) -> Offer {

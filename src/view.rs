@@ -224,7 +224,7 @@ impl View {
         let entry = self.ledger.get(uid)?;
         match &entry.phase {
             Phase::Assumed { node, .. } => Some((node, shown.unwrap_or(&entry.pod))),
-            Phase::Offered { .. } => None,
+            Phase::Offered => None,
         }
     }
 }

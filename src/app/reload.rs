@@ -66,13 +66,13 @@ impl Reloader {
         let new = self.config.load();
         let fixed = |c: &Config| {
             let server = &c.server;
-            let timeouts = (server.timeouts.idle, server.timeouts.bind);
+            let timeouts = (server.timeouts.idle, server.timeouts.bind, server.timeouts.drain);
             (server.tls.clone(), server.insecure, server.limits.max_connections, timeouts)
         };
         if fixed(&old) != fixed(&new) {
             tracing::warn!(
-                "server.tls, insecure, limits.maxConnections, timeouts.idle and timeouts.bind take effect \
-                 at the next start"
+                "server.tls, insecure, limits.maxConnections, timeouts.idle, .bind and .drain take effect at the \
+                 next start"
             );
         }
         self.metrics.config_reloads.with_label_values(&["success"]).inc();

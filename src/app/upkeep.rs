@@ -11,7 +11,7 @@ const SWEEP_EVERY: u32 = 60;
 /// A counter that no call asked for during so many sweeps is dropped; it is made again when needed.
 const IDLE_SWEEPS: u64 = 10;
 
-/// Expires ledger entries and sweeps unused strings, for ever.
+/// Expires ledger entries, drops counters and strings that nobody uses, for ever.
 pub async fn run(store: Arc<Store>, freshness: Arc<Freshness>, interner: Arc<Interner>) {
     let mut ticks: u32 = 0;
     let mut last = Instant::now();

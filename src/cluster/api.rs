@@ -52,13 +52,16 @@ impl ApiError {
         }
     }
 
-    /// Whether the API server does not know the resource.
-    pub fn is_not_found(&self) -> bool {
+    /// Whether the resource is not served, or not to us. Optional kinds may be either.
+    pub fn is_absent(&self) -> bool {
+        self.is_not_found() || self.is_forbidden()
+    }
+
+    fn is_not_found(&self) -> bool {
         matches!(self, ApiError::Kube(kube::Error::Api(status)) if status.code == 404)
     }
 
-    /// Whether we are not allowed to ask.
-    pub fn is_forbidden(&self) -> bool {
+    fn is_forbidden(&self) -> bool {
         matches!(self, ApiError::Kube(kube::Error::Api(status)) if status.code == 403)
     }
 }

@@ -132,7 +132,13 @@ fn bind_in_memory(store: &Store, order: &BindOrder) -> Result<(), BindError> {
             None => Pod::identity_only(order.uid.clone(), order.key.clone()),
         };
         pod.node = Some(order.node.clone());
-        view.apply(Change::Upsert(Object::Pod(Arc::new(pod))))
+        let stands_in = pod.uid != order.uid;
+        let mut dropped = view.apply(Change::Upsert(Object::Pod(Arc::new(pod))));
+        if stands_in {
+            // Known under another UID than the call's: what was assumed under that one is this pod.
+            dropped.extend(view.withdraw(&order.uid));
+        }
+        dropped
     });
     refusal.map_or(Ok(()), |reason| Err(BindError::Refused(reason)))
 }
@@ -159,6 +165,15 @@ mod tests {
         assert!(bind("stranger", "3", "a"), "whether or not the file knew it");
         assert!(bind("nameless", "", "a") && bind("other", "", "b"), "UIDs are not required");
         assert!(!bind("other", "", "a"), "but names count then");
+        let unnumbered = pod("file").uid("default/file").build();
+        store.apply([Change::Upsert(Object::Pod(Arc::new(unnumbered)))]);
+        let ttl = std::time::Duration::from_mins(1);
+        store.write(|view| {
+            view.assume(&"9".into(), &ObjectKey::new("default", "file"), "b".into(), ttl);
+            Vec::new()
+        });
+        assert!(bind("file", "9", "b"), "a file need not name UIDs");
+        assert!(store.view().ledger().is_empty() && store.view().host("b").map(|h| h.pods.len()) == Some(2));
         let view = store.view();
         assert_eq!(view.host("a").map(|host| host.pods.len()), Some(3));
     }

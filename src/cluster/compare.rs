@@ -53,19 +53,22 @@ pub async fn compare(api: &Api, store: &Store) -> Result<Comparison, ApiError> {
 async fn once(api: &Api, store: &Store) -> Result<Comparison, ApiError> {
     let mut comparison = Comparison::default();
     for kind in Kind::ALL {
-        let served = match api.locate(kind).await? {
-            Some(path) => match api.list(kind, &path).await {
-                Ok((objects, _)) => objects,
-                Err(error) if !kind.is_built_in() && error.is_not_found() => Vec::new(),
-                Err(error) => return Err(error),
-            },
-            None => Vec::new(),
+        let served = match served(api, kind).await {
+            Err(error) if !kind.is_built_in() && error.is_absent() => Vec::new(),
+            served => served?,
         };
         comparison.compared += served.len();
         diff(kind, served, store.view().objects(kind), &mut comparison.differences);
     }
     comparison.ledger = store.view().ledger().len();
     Ok(comparison)
+}
+
+async fn served(api: &Api, kind: Kind) -> Result<Vec<Object>, ApiError> {
+    match api.locate(kind).await? {
+        Some(path) => Ok(api.list(kind, &path).await?.0),
+        None => Ok(Vec::new()),
+    }
 }
 
 fn diff(kind: Kind, served: Vec<Object>, cached: Vec<Object>, into: &mut Vec<Difference>) {

@@ -43,16 +43,18 @@ impl Store {
         self.write(|view| changes.into_iter().flat_map(|change| view.apply(change)).collect());
     }
 
-    /// Makes a change to the ledger's half of the view.
-    pub fn write(&self, change: impl FnOnce(&mut View) -> Dropped) {
+    /// Makes a change, publishes it, and tells what is published then.
+    pub fn write(&self, change: impl FnOnce(&mut View) -> Dropped) -> Arc<View> {
         let guard = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut view = View::clone(&self.published.load());
         let dropped = change(&mut view);
-        self.published.store(Arc::new(view));
+        let view = Arc::new(view);
+        self.published.store(view.clone());
         drop(guard);
         self.changes.notify_waiters();
         for cause in dropped {
             self.metrics.ledger_dropped.with_label_values(&[cause.label()]).inc();
         }
+        view
     }
 }

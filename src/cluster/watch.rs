@@ -26,6 +26,8 @@ const BATCH: usize = 256;
 /// on kinds that see traffic; reopening is one cheap request, and the only way to notice a
 /// connection that died without a word.
 const SILENCE: Duration = Duration::from_secs(30);
+/// What is reopened within this time counts as never cut.
+const REOPENING: Duration = Duration::from_secs(2);
 /// How often to look whether an optional kind has been installed.
 const ABSENT: Duration = Duration::from_secs(30);
 /// The first and the longest pause after a failure.
@@ -77,35 +79,53 @@ impl Follower {
         }
     }
 
-    /// One list if there is no version to go on from, and one watch until it ends.
+    /// One list if there is no version to go on from, and one watch until it ends. An optional kind that is not
+    /// served, or not to us, is sat out.
     async fn round(&self, kind: Kind, version: &mut Option<String>) -> Result<(), ApiError> {
-        let Some(path) = self.locate(kind).await? else {
+        match self.list_and_watch(kind, version).await {
+            Err(error) if !kind.is_built_in() && error.is_absent() => {
+                tracing::debug!(kind = kind.label(), %error, "optional kind is not there");
+                self.sit_out(kind, version).await
+            }
+            result => result,
+        }
+    }
+
+    async fn list_and_watch(&self, kind: Kind, version: &mut Option<String>) -> Result<(), ApiError> {
+        let Some(path) = self.noticing_delay(kind, self.api.locate(kind)).await? else {
             return self.sit_out(kind, version).await;
         };
-        let from = match version {
-            Some(version) => version,
-            None => match self.api.list(kind, &path).await {
-                Ok((objects, listed_at)) => {
-                    self.metrics.relists.with_label_values(&[kind.label()]).inc();
-                    tracing::debug!(kind = kind.label(), objects = objects.len(), "listed");
-                    self.store.apply([Change::Replace(kind, objects)]);
-                    self.freshness.mark_synced(kind);
-                    version.insert(listed_at)
-                }
-                Err(error) if !kind.is_built_in() && error.is_not_found() => {
-                    return self.sit_out(kind, version).await;
-                }
-                Err(error) => return Err(error),
-            },
+        let from = if let Some(version) = version {
+            version
+        } else {
+            self.freshness.mark_cut(kind);
+            let (objects, listed_at) = self.api.list(kind, &path).await?;
+            self.metrics.relists.with_label_values(&[kind.label()]).inc();
+            tracing::debug!(kind = kind.label(), objects = objects.len(), "listed");
+            self.store.apply([Change::Replace(kind, objects)]);
+            self.freshness.mark_synced(kind);
+            version.insert(listed_at)
         };
-        let told = self.api.watch(kind, &path, from).await?;
+        let told = self.noticing_delay(kind, self.api.watch(kind, &path, from)).await?;
         self.freshness.mark_open(kind);
         let mut batches = std::pin::pin!(told.ready_chunks(BATCH));
         while let Ok(Some(batch)) = tokio::time::timeout(SILENCE, batches.next()).await {
-            self.freshness.mark_heard(kind);
+            if batch.iter().any(Result::is_ok) {
+                self.freshness.mark_heard(kind);
+            }
             self.take_in(batch, version)?;
         }
         Ok(())
+    }
+
+    /// A watch that is reopened in good time counts as open all along; one that is not is cut.
+    async fn noticing_delay<T>(&self, kind: Kind, call: impl Future<Output = T>) -> T {
+        let mut call = std::pin::pin!(call);
+        if let Ok(answer) = tokio::time::timeout(REOPENING, call.as_mut()).await {
+            return answer;
+        }
+        self.freshness.mark_cut(kind);
+        call.await
     }
 
     /// Applies what came before a failure, so that the version to go on from is never ahead of the cache.
@@ -133,16 +153,6 @@ impl Follower {
             self.store.apply(changes);
         }
         failure.map_or(Ok(()), Err)
-    }
-
-    async fn locate(&self, kind: Kind) -> Result<Option<String>, ApiError> {
-        match self.api.locate(kind).await {
-            Err(error) if !kind.is_built_in() && error.is_forbidden() => {
-                tracing::warn!(kind = kind.label(), "not allowed to look for this optional kind");
-                Ok(None)
-            }
-            located => located,
-        }
     }
 
     /// An optional kind that is not there is complete as it is: empty.

@@ -270,11 +270,13 @@ pub struct Timeouts {
     pub idle: ShortDuration,
     /// For a request's body.
     pub body: ShortDuration,
-    /// For the API server's answer to a binding. Takes effect at the next start.
+    /// For the API server's answer to a binding. Shorter than kube-scheduler's patience with us (5 s unless it is
+    /// told otherwise), so that it does not try anew while the first binding is under way. Takes effect at the
+    /// next start.
     pub bind: ShortDuration,
     /// For the bind call of the pod before, where a hard limit hangs on it.
     pub placement: ShortDuration,
-    /// For requests under way when told to stop.
+    /// For requests under way when told to stop. Takes effect at the next start.
     pub drain: ShortDuration,
 }
 
@@ -283,7 +285,7 @@ impl Default for Timeouts {
         Self {
             idle: ShortDuration::seconds(120),
             body: ShortDuration::seconds(10),
-            bind: ShortDuration::seconds(10),
+            bind: ShortDuration::seconds(4),
             placement: ShortDuration::millis(200),
             drain: ShortDuration::seconds(15),
         }

@@ -96,27 +96,31 @@ impl VerbsService {
         match verb {
             Verb::Bind => self.bind(body).await,
             Verb::Filter => self.filter(body, timeouts.placement.0).await,
-            _ => self.work(body, move |verbs, body| verbs.decide(verb, body)).await,
+            _ => {
+                let answer = self.work(body, move |verbs, body| verbs.decide(verb, body)).await?;
+                answer.ok_or(Refusal::Broken)
+            }
         }
     }
 
     /// Where a hard limit hangs on the bind call of the pod before this one, a short wait for it beats a rejection.
     async fn filter(&self, body: Bytes, patience: Duration) -> Result<Vec<u8>, Refusal> {
         let began = Instant::now();
-        let wait = &self.verbs.metrics.filter_wait;
+        let mut waited = Duration::ZERO;
         loop {
             let mut changed = pin!(self.verbs.store.changed());
             changed.as_mut().enable();
-            let waited = began.elapsed();
-            let patient = waited < patience;
-            if let Some(answer) =
-                self.work(body.clone(), move |verbs, body| verbs.filter(body, patient)).await?
-            {
+            let patient = began.elapsed() < patience;
+            let answer = self.work(body.clone(), move |verbs, body| verbs.filter(body, patient)).await?;
+            if let Some(answer) = answer {
+                if !waited.is_zero() {
+                    self.verbs.metrics.filter_wait.observe(waited.as_secs_f64());
+                }
                 return Ok(answer);
             }
             let pause = Instant::now();
-            let _ = tokio::time::timeout(patience.saturating_sub(waited), changed).await;
-            wait.observe(pause.elapsed().as_secs_f64());
+            let _ = tokio::time::timeout(patience.saturating_sub(began.elapsed()), changed).await;
+            waited += pause.elapsed();
         }
     }
 

@@ -35,7 +35,7 @@ impl View {
         dropped
     }
 
-    /// Filter answered for `pod`, naming `offered` nodes, of which `only` is the single one if so.
+    /// Filter answered for `pod`.
     ///
     /// Nothing is recorded for a pod that the watch already shows on a node (the call is a late one),
     /// or that has no UID to know it by.
@@ -63,9 +63,11 @@ impl View {
         self.keeping_places(uid, |view| view.ledger.assume(pod, node, ttl));
     }
 
-    /// Somebody waited for the pods that are still offered, in vain.
-    pub fn mark_overdue(&mut self) {
-        self.ledger.mark_overdue();
+    /// Somebody waited for the choice of these pods, in vain.
+    pub fn mark_overdue(&mut self, pods: &[Uid]) {
+        for uid in pods {
+            self.ledger.mark_overdue(uid);
+        }
     }
 
     /// The API server refused to bind the pod to the node.
@@ -175,6 +177,8 @@ impl View {
 
     fn upsert_pod(&mut self, pod: Arc<Pod>, dropped: &mut Dropped) {
         let uid = pod.uid.clone();
+        // Most updates change nothing that is kept: the copy that everybody shares stays.
+        let pod = self.pods.get(&uid).filter(|known| **known == pod).cloned().unwrap_or(pod);
         let namesake = self.pod_names.insert(pod.key.clone(), uid.clone());
         if let Some(previous) = namesake.filter(|previous| *previous != uid) {
             // The deletion of its predecessor was missed.

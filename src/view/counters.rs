@@ -58,7 +58,7 @@ impl Counter {
 /// All counters, by namespace because a pod concerns those of its own only.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
-    by_namespace: HashMap<Name, HashMap<CounterKey, Counter>>,
+    by_namespace: HashMap<Name, HashMap<Arc<CounterKey>, Counter>>,
     round: u64,
 }
 
@@ -80,14 +80,17 @@ impl Counters {
         for (host, _) in placed.filter(|(_, pod)| key.counts(pod)) {
             counter.add(host, 1);
         }
-        self.by_namespace.entry(key.namespace.clone()).or_default().insert(key, counter);
+        self.by_namespace.entry(key.namespace.clone()).or_default().insert(Arc::new(key), counter);
     }
 
     /// A pod came to a host (`1`) or left it (`-1`).
     pub fn moved(&mut self, host: HostId, pod: &Pod, difference: i32) {
-        let Some(counters) = self.by_namespace.get_mut(&pod.key.namespace) else { return };
-        for (key, counter) in counters.iter_mut() {
-            if key.counts(pod) {
+        let Some(counters) = self.by_namespace.get(&pod.key.namespace) else { return };
+        // Found first and changed then: to change is to copy what is shared with the published view.
+        let concerned: Vec<_> = counters.keys().filter(|key| key.counts(pod)).cloned().collect();
+        for key in concerned {
+            let counters = self.by_namespace.get_mut(&pod.key.namespace);
+            if let Some(counter) = counters.and_then(|counters| counters.get_mut(&key)) {
                 counter.add(host, difference);
             }
         }
@@ -97,12 +100,14 @@ impl Counters {
     pub fn sweep(&mut self, idle: u64) {
         self.round += 1;
         let oldest = self.round.saturating_sub(idle);
-        let namespaces: Vec<Name> = self.by_namespace.keys().cloned().collect();
-        for namespace in namespaces {
-            let Some(counters) = self.by_namespace.get_mut(&namespace) else { continue };
-            counters.retain(|_, counter| counter.last_used.load(Ordering::Relaxed) >= oldest);
+        let is_idle = |counter: &Counter| counter.last_used.load(Ordering::Relaxed) < oldest;
+        let all = self.by_namespace.values().flatten();
+        let idle: Vec<_> = all.filter(|(_, counter)| is_idle(counter)).map(|(key, _)| key.clone()).collect();
+        for key in idle {
+            let Some(counters) = self.by_namespace.get_mut(&key.namespace) else { continue };
+            counters.remove(&key);
             if counters.is_empty() {
-                self.by_namespace.remove(&namespace);
+                self.by_namespace.remove(&key.namespace);
             }
         }
     }

@@ -136,7 +136,7 @@ impl Replay {
                 "{uid} as the watch shows it {when}"
             );
             let expected = model.decided.get(uid).map(|decided| match &decided.place {
-                None => Phase::Offered { overdue: false },
+                None => Phase::Offered,
                 Some(node) => Phase::Assumed { node: Name::from(&**node), binding: decided.bind_called },
             });
             let entry = view.ledger().get(uid);

@@ -36,7 +36,10 @@ pub fn decide(case: &Case) -> Result<Outcome, String> {
     }
     let verbs = Verbs::in_memory(config, cluster.objects).map_err(|error| error.to_string())?;
     let request = case.request();
-    let ask = |verb| verbs.decide(verb, &request).map_err(|error| error.to_string());
+    let ask = |verb| match verbs.decide(verb, &request) {
+        Ok(answer) => answer.ok_or_else(|| "no answer".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
     let verdicts = verdicts(&case.candidates(), &ask(Verb::Filter)?)?;
     let scores = scores(&case.candidates(), &ask(Verb::Prioritize)?)?;
     Ok(Outcome { verdicts, scores })

@@ -63,7 +63,7 @@ fn node(at: usize) -> Value {
 }
 
 fn pod(at: usize) -> Value {
-    let app = if at % 10 == 0 { "web".to_owned() } else { format!("app-{}", at % 200) };
+    let app = if at.is_multiple_of(10) { "web".to_owned() } else { format!("app-{}", at % 200) };
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("{app}-{at:06}"),
         "namespace": "shop", "uid": format!("0f7e5a52-93a5-4f5e-9a53-{at:012}"),
         "labels": {"app": app, "pod-template-hash": format!("h{}", at % 400)}},

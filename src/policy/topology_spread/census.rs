@@ -21,7 +21,7 @@ pub struct Key<'a> {
 }
 
 impl<'a> Census<'a> {
-    /// `None` if the view was not prepared for this case, which cannot happen: see `Policy::needs`.
+    /// `None` if the view was not prepared for this case: see `Policy::needs`.
     pub fn prepare(case: &Case<'_>, constraints: &'a [Constraint], question: &Question<'a>) -> Option<Self> {
         let counter = question.view.counter(&case.key)?;
         let key = |constraint: &'a Constraint| {

@@ -1,15 +1,17 @@
 //! `DoNotSchedule`: which candidates would skew too much.
 
+use super::census::Key;
 use super::{Case, Census, NAME};
 use crate::ledger::Phase;
+use crate::model::Uid;
 use crate::policy::{Question, Rejection, Verdicts};
-use crate::view::Lies;
+use crate::view::{HostId, Lies};
 
 const TOO_MUCH_SKEW: Rejection =
     Rejection { policy: NAME, reason: "default topology spread: too much skew", resolvable: true };
 const NO_LABEL: Rejection =
     Rejection { policy: NAME, reason: "default topology spread: topology label missing", resolvable: false };
-/// Our watch is a moment behind kube-scheduler's; the node will be known at the next attempt.
+/// Our watch is a moment behind kube-scheduler's. If no other node will do, the pod is to be tried again soon.
 const UNKNOWN_NODE: Rejection =
     Rejection { policy: NAME, reason: "default topology spread: node not known yet", resolvable: true };
 
@@ -18,19 +20,32 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
     if hard.is_empty() {
         return;
     }
-    let Some(mut census) = Census::prepare(case, hard, question) else { return };
+    let Some(mut census) = Census::prepare(case, hard, question) else {
+        // Not to be expected; but a limit that cannot be checked must not pass for one that holds.
+        verdicts.mark_uncertain();
+        (0..question.candidates.len()).for_each(|at| verdicts.reject(at, UNKNOWN_NODE));
+        return;
+    };
     census.count(question, true, |_, _| true);
     let own = i64::from(case.key.selector.matches(&question.pod.labels));
     let open = OpenPlacements::of(case, question);
-    let least: Vec<i64> =
-        census.keys.iter().map(|key| least(key.constraint.min_domains, &key.pods)).collect();
+    // What a domain is compared with: if all goes as it seems, and in the worst case.
+    let least: Vec<(i64, i64)> = census
+        .keys
+        .iter()
+        .map(|key| {
+            let min_domains = key.constraint.min_domains;
+            (least(min_domains, &key.pods), least(min_domains, &open.without_doubtful(key)))
+        })
+        .collect();
 
     for (at, name) in question.candidates.iter().enumerate() {
         let Some(host) = question.view.host_id(name) else {
+            verdicts.mark_uncertain();
             verdicts.reject(at, UNKNOWN_NODE);
             continue;
         };
-        for (key, least) in census.keys.iter().zip(&least) {
+        for (key, (least, certain)) in census.keys.iter().zip(&least) {
             let domain = match key.domains.of(host) {
                 Lies::In(domain) => domain,
                 Lies::Unlabelled => {
@@ -38,43 +53,69 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
                     break;
                 }
                 Lies::Nowhere => {
+                    verdicts.mark_uncertain();
                     verdicts.reject(at, UNKNOWN_NODE);
                     break;
                 }
             };
-            let skew = key.pods[domain].unwrap_or(0) + own - least;
-            if skew + open.count > key.constraint.max_skew {
-                if skew <= key.constraint.max_skew && open.awaited {
-                    verdicts.contest();
+            let pods = key.pods[domain].unwrap_or(0) + own;
+            if pods + open.anywhere - certain > key.constraint.max_skew {
+                if pods - least <= key.constraint.max_skew {
+                    verdicts.mark_uncertain();
                 }
                 verdicts.reject(at, TOO_MUCH_SKEW);
                 break;
             }
         }
     }
+    if verdicts.are_uncertain() {
+        verdicts.await_placement_of(open.awaited);
+    }
 }
 
-/// Pods of the workload that were offered nodes and may be on any of them by now. A limit must hold wherever they
-/// go: the worst is that all of them went to the very domain in question, and none to the emptiest one.
+/// Pods of the workload that were offered nodes and whose bind calls have not come. A limit must hold wherever they
+/// go, and also if they go nowhere after all.
 struct OpenPlacements {
-    count: i64,
-    /// Whether the choice of one of them is still expected any moment.
-    awaited: bool,
+    /// Those that may be on any of several nodes: the worst is that they all went to the very domain in question.
+    anywhere: i64,
+    /// Where those are that had one node to choose from: counted there, but not to be relied on.
+    doubtful: Vec<HostId>,
+    /// Those whose bind call is still expected any moment.
+    awaited: Vec<Uid>,
 }
 
 impl OpenPlacements {
     fn of(case: &Case<'_>, question: &Question<'_>) -> Self {
-        let mut open = Self { count: 0, awaited: false };
+        let mut open = Self { anywhere: 0, doubtful: Vec::new(), awaited: Vec::new() };
         for entry in question.view.ledger().iter() {
-            if let Phase::Offered { overdue } = entry.phase
-                && entry.pod.uid != question.pod.uid
-                && case.key.counts(&entry.pod)
-            {
-                open.count += 1;
-                open.awaited |= !overdue;
+            if entry.pod.uid == question.pod.uid || !case.key.counts(&entry.pod) {
+                continue;
+            }
+            match &entry.phase {
+                Phase::Offered => open.anywhere += 1,
+                Phase::Assumed { node, binding: false } => {
+                    open.doubtful.extend(question.view.host_id(node));
+                }
+                Phase::Assumed { binding: true, .. } => continue,
+            }
+            if !entry.overdue {
+                open.awaited.push(entry.pod.uid.clone());
             }
         }
         open
+    }
+
+    /// The pods per domain that are there for certain.
+    fn without_doubtful(&self, key: &Key<'_>) -> Vec<Option<i64>> {
+        let mut pods = key.pods.clone();
+        for host in &self.doubtful {
+            if let Lies::In(domain) = key.domains.of(*host)
+                && let Some(pods) = &mut pods[domain]
+            {
+                *pods -= 1;
+            }
+        }
+        pods
     }
 }
 
