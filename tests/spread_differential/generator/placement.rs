@@ -11,10 +11,10 @@ pub fn spec(rng: &mut Rng) -> Value {
     if rng.chance(12) {
         spec.insert("nodeSelector".to_owned(), node_selector(rng));
     }
-    if rng.chance(25) {
+    if rng.chance(32) {
         spec.insert("affinity".to_owned(), affinity(rng));
     }
-    if rng.chance(45) {
+    if rng.chance(60) {
         let tolerations: Vec<Value> = (0..=rng.below(3)).map(|_| toleration(rng)).collect();
         spec.insert("tolerations".to_owned(), tolerations.into());
     }

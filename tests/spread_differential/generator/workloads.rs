@@ -27,7 +27,7 @@ pub fn services(rng: &mut Rng, pod: &Value) -> Vec<Value> {
 pub fn replication_controllers(rng: &mut Rng, pod: &Value) -> Vec<Value> {
     let mut make = |rng: &mut Rng, namespace: &str, name: &str| {
         let mut spec = json!({"replicas": 3});
-        match rng.weighted(&[(75, "matching"), (17, "any"), (4, "empty"), (4, "none")]) {
+        match rng.weighted(&[(64, "matching"), (28, "any"), (4, "empty"), (4, "none")]) {
             "matching" => spec["selector"] = some_of(rng, pod).into(),
             "any" => spec["selector"] = any(rng).into(),
             "empty" => spec["selector"] = json!({}),
