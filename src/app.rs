@@ -21,7 +21,7 @@ use crate::cluster::snapshot_file::{self, Loaded};
 use crate::cluster::watch::Follower;
 use crate::cluster::{Binder, Freshness, Interner, Store};
 use crate::config::{self, Config, Tls};
-use crate::engine::Engine;
+use crate::engine::{Engine, policies};
 use crate::logging::LevelControl;
 use crate::metrics::Metrics;
 use crate::model::Kind;
@@ -82,6 +82,8 @@ struct Shared {
 impl App {
     /// Starts everything; returns once both ports accept connections.
     pub async fn start(options: Options, level: Option<LevelControl>) -> anyhow::Result<Self> {
+        // Read before it is loaded: a change made since then is a change to the reloader.
+        let seen = options.config.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
         let config = match &options.config {
             Some(path) => config::load(path)?,
             None => Config::default(),
@@ -112,10 +114,14 @@ impl App {
             shared.freshness.clone(),
             shared.interner.clone(),
         )));
+        let engine = Engine::new(policies(&shared.config.load()), shared.metrics.clone());
+        let engine = Arc::new(ArcSwap::from_pointee(engine));
         if let Some(file) = options.config {
             let reloader = reload::Reloader {
                 file,
+                seen,
                 config: shared.config.clone(),
+                engine: engine.clone(),
                 certificates,
                 metrics: shared.metrics.clone(),
             };
@@ -134,7 +140,7 @@ impl App {
         let verbs = Arc::new(VerbsService::new(Arc::new(Verbs {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
-            engine: Engine::new(Vec::new(), shared.metrics.clone()),
+            engine,
             binder,
             config: shared.config.clone(),
             interner: shared.interner.clone(),

@@ -3,10 +3,13 @@
 mod duration;
 mod load;
 mod schema;
+mod spread;
 mod validate;
 
 pub use duration::ShortDuration;
 pub use load::{ConfigError, load, parse};
 pub use schema::{
-    Config, DefaultingType, Limits, NominatedNode, NominatedNodePolicy, Server, Timeouts, Tls, TopologySpread,
+    Config, DefaultingType, InclusionPolicy, LabelExpression, LabelOperator, LabelSelector, Limits,
+    NominatedNode, NominatedNodePolicy, Server, SpreadConstraint, SpreadOverride, Timeouts, Tls,
+    TopologySpread, WhenUnsatisfiable,
 };

@@ -4,8 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::policy::topology_spread::TopologySpread;
 use crate::policy::{Policy, Question, Verdicts};
+use crate::view::Needs;
 
 /// The scale on which kube-scheduler takes scores from an extender.
 pub const MAX_SCORE: i64 = 10;
@@ -15,16 +18,35 @@ pub const MAX_SCORE: i64 = 10;
 #[error("internal error while deciding")]
 pub struct Panicked;
 
+/// The policies of a configuration, in the order in which they are asked.
+pub fn policies(config: &Config) -> Policies {
+    vec![Box::new(TopologySpread::new(&config.topology_spread))]
+}
+
+/// Policies, in the order in which they are asked.
+pub type Policies = Vec<Box<dyn Policy>>;
+
 /// The active policies.
 pub struct Engine {
-    policies: Vec<Box<dyn Policy>>,
+    policies: Policies,
     metrics: Arc<Metrics>,
 }
 
 impl Engine {
     /// An engine that asks these policies in this order.
-    pub fn new(policies: Vec<Box<dyn Policy>>, metrics: Arc<Metrics>) -> Self {
+    pub fn new(policies: Policies, metrics: Arc<Metrics>) -> Self {
         Self { policies, metrics }
+    }
+
+    /// What the view must provide for a pod.
+    pub fn needs(&self, question: Question<'_>) -> Needs {
+        let mut needs = Needs::default();
+        for policy in &self.policies {
+            let Needs { counters, topology_keys } = policy.needs(question);
+            needs.counters.extend(counters);
+            needs.topology_keys.extend(topology_keys);
+        }
+        needs
     }
 
     /// Which candidates may be used.

@@ -35,7 +35,11 @@ use crate::model::{Name, ObjectKey, Pod, Uid};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Filter named several nodes; kube-scheduler is choosing.
-    Offered,
+    Offered {
+        /// Whether somebody already waited for the choice in vain. It may come late (volumes, permits) or
+        /// never, and is not worth waiting for again.
+        overdue: bool,
+    },
     /// The place is known.
     Assumed {
         /// The place.
@@ -50,7 +54,7 @@ impl Phase {
     /// The label in metrics.
     pub fn label(&self) -> &'static str {
         match self {
-            Phase::Offered => "offered",
+            Phase::Offered { .. } => "offered",
             Phase::Assumed { .. } => "assumed",
         }
     }
@@ -140,7 +144,7 @@ impl Ledger {
     pub fn offer(&mut self, pod: &Arc<Pod>, only: Option<Name>, ttl: Duration) -> Option<DropCause> {
         let phase = match only {
             Some(node) => Phase::Assumed { node, binding: false },
-            None => Phase::Offered,
+            None => Phase::Offered { overdue: false },
         };
         let entry =
             Entry { phase, prior_failure: pod.failed_attempt, deadline: self.clock + ttl, pod: pod.clone() };
@@ -150,6 +154,15 @@ impl Ledger {
     /// Filter found no node for the pod, so whatever was decided before is void.
     pub fn withdraw(&mut self, uid: &str) -> Option<DropCause> {
         self.entries.remove(uid).map(|_| DropCause::Refiltered)
+    }
+
+    /// Somebody waited for the pods that are still offered, in vain.
+    pub fn mark_overdue(&mut self) {
+        for (_, entry) in self.entries.iter_mut() {
+            if let Phase::Offered { overdue } = &mut entry.phase {
+                *overdue = true;
+            }
+        }
     }
 
     /// Bind was called. `pod` is what to remember if filter was never asked about it.

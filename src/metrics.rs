@@ -4,8 +4,8 @@
 
 use prometheus::core::Collector;
 use prometheus::{
-    CounterVec, Encoder, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
-    IntGaugeVec, Opts, Registry, TextEncoder,
+    CounterVec, Encoder, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
+    IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
 use crate::ledger::{DropCause, Ledger};
@@ -25,6 +25,8 @@ pub struct Metrics {
     pub request_duration: HistogramVec,
     /// Time per decision and policy.
     pub decision_duration: HistogramVec,
+    /// Time a filter call waited for the bind call of the pod before.
+    pub filter_wait: Histogram,
     /// Nodes that a policy rejected.
     pub nodes_rejected: IntCounterVec,
     /// Requests refused as malformed, by reason.
@@ -83,6 +85,13 @@ impl Metrics {
                 "Time a policy took for its part of a decision.",
                 &["verb", "policy"],
             )?,
+            filter_wait: maker.register(Histogram::with_opts(
+                HistogramOpts::new(
+                    "berth_filter_wait_seconds",
+                    "Time a filter call waited for the bind call of the pod before, because a hard limit hung on it.",
+                )
+                .buckets(SECONDS.to_vec()),
+            )?)?,
             nodes_rejected: maker.counter(
                 "nodes_rejected_total",
                 "Candidate nodes that a policy rejected.",

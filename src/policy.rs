@@ -2,16 +2,20 @@
 //!
 //! No I/O, no clock, no locks. "Does not fit" is a verdict with a constant reason, never an error.
 
+pub mod topology_spread;
+
 use std::borrow::Cow;
 
-use crate::model::Pod;
-use crate::view::View;
+use crate::model::{Pod, Requirements};
+use crate::view::{Needs, View};
 
 /// What is asked of a policy.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
     /// The pod to place.
     pub pod: &'a Pod,
+    /// What it asks of a node.
+    pub requirements: &'a Requirements,
     /// The nodes to choose from, in the caller's order.
     pub candidates: &'a [Cow<'a, str>],
     /// The cluster.
@@ -22,6 +26,11 @@ pub struct Question<'a> {
 pub trait Policy: Send + Sync {
     /// Its name in metrics.
     fn name(&self) -> &'static str;
+
+    /// What the view must provide before the other questions are asked.
+    fn needs(&self, _question: Question<'_>) -> Needs {
+        Needs::default()
+    }
 
     /// Rejects candidates that must not be used.
     fn filter(&self, _question: Question<'_>, _verdicts: &mut Verdicts) {}
@@ -52,12 +61,13 @@ pub struct Verdicts {
     rejections: Vec<Option<Rejection>>,
     candidates: usize,
     rejected: usize,
+    contested: bool,
 }
 
 impl Verdicts {
     /// Everybody passes so far.
     pub fn all_pass(candidates: usize) -> Self {
-        Self { rejections: Vec::new(), candidates, rejected: 0 }
+        Self { rejections: Vec::new(), candidates, rejected: 0, contested: false }
     }
 
     /// Rejects a candidate; the first reason stands.
@@ -70,6 +80,17 @@ impl Verdicts {
             *verdict = Some(why);
             self.rejected += 1;
         }
+    }
+
+    /// Says that a verdict hangs on where a pod goes that was offered nodes a moment ago. The rejections made are
+    /// those of the worst case; the answer may be a better one once that pod's bind call has come.
+    pub fn contest(&mut self) {
+        self.contested = true;
+    }
+
+    /// Whether a verdict hangs on a bind call that is about to come.
+    pub fn is_contested(&self) -> bool {
+        self.contested
     }
 
     /// Whether a candidate passes.

@@ -9,12 +9,15 @@ use crate::cluster::freshness::Distrust;
 use crate::cluster::slim;
 use crate::cluster::{Binder, Freshness, Interner, Store};
 use crate::config::Config;
-use crate::engine::Engine;
+use crate::engine::{Engine, policies};
 use crate::metrics::Metrics;
-use crate::model::{Name, Object, ObjectKey};
+use crate::model::{Name, Object, ObjectKey, Pod, Requirements};
 use crate::policy::{Question, Verdicts};
+use crate::view::View;
 use crate::view::change::{Change, Offer};
 use crate::wire::{BindArgs, Candidates, PreemptArgs, SchedulingArgs, WireError, reply};
+
+const UNDECIDED: &str = "berth: a hard limit hangs on a placement that is still open";
 
 /// What kube-scheduler can ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +59,8 @@ pub struct Verbs {
     pub store: Arc<Store>,
     /// How far it can be trusted.
     pub freshness: Arc<Freshness>,
-    /// Who decides.
-    pub engine: Engine,
+    /// Who decides; replaced as a whole when the configuration changes.
+    pub engine: Arc<ArcSwap<Engine>>,
     /// Who carries out bindings.
     pub binder: Binder,
     /// The settings in force.
@@ -78,7 +81,7 @@ impl Verbs {
         freshness.mark_all_current();
         Ok(Self {
             binder: Binder::InMemory(store.clone()),
-            engine: Engine::new(Vec::new(), metrics.clone()),
+            engine: Arc::new(ArcSwap::from_pointee(Engine::new(policies(&config), metrics.clone()))),
             config: Arc::new(ArcSwap::from_pointee(config)),
             interner: Arc::default(),
             store,
@@ -90,39 +93,60 @@ impl Verbs {
     /// Answers filter, prioritize and preempt, which need nothing but the processor.
     pub fn decide(&self, verb: Verb, body: &[u8]) -> Result<Vec<u8>, WireError> {
         match verb {
-            Verb::Filter => self.filter(body),
+            Verb::Filter => self.filter(body, false).map(Option::unwrap_or_default),
             Verb::Prioritize => self.prioritize(body),
             Verb::Preempt => self.preempt(body),
             Verb::Bind => Ok(reply::bind("bind cannot be decided without the API server")),
         }
     }
 
-    fn filter(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
+    /// Answers filter. `None`, and only if `patient`, when the answer hangs on a bind call that is about to come:
+    /// ask again when the store has changed.
+    pub fn filter(&self, body: &[u8], patient: bool) -> Result<Option<Vec<u8>>, WireError> {
         let SchedulingArgs { pod, candidates } = SchedulingArgs::decode(body)?;
         if let Some(reason) = self.distrust() {
-            return Ok(reply::filter_error(reason));
+            return Ok(Some(reply::filter_error(reason)));
         }
+        let engine = self.engine.load_full();
+        let requirements = slim::requirements(&pod);
         let pod = Arc::new(slim::pod(&pod, &self.interner));
-        let view = self.store.view();
-        let question = Question { pod: &pod, candidates: &candidates.names, view: &view };
-        let verdicts = match self.engine.filter(question) {
+        let view = self.view_for(&engine, &pod, &requirements);
+        let names = &candidates.names;
+        let question = Question { pod: &pod, requirements: &requirements, candidates: names, view: &view };
+        let verdicts = match engine.filter(question) {
             Ok(verdicts) => verdicts,
-            Err(panicked) => return Ok(reply::filter_error(&format!("berth: {panicked}"))),
+            Err(panicked) => return Ok(Some(reply::filter_error(&format!("berth: {panicked}")))),
         };
+        if verdicts.is_contested() {
+            if patient {
+                return Ok(None);
+            }
+            self.store.write(|view| {
+                view.mark_overdue();
+                Vec::new()
+            });
+            if verdicts.passing() == 0 {
+                // Not a rejection: that could evict pods for a place that may well be free.
+                return Ok(Some(reply::filter_error(UNDECIDED)));
+            }
+        }
         let offer = self.offer(&candidates, &verdicts);
         let ttl = self.config.load().server.ledger_ttl.0;
         self.store.write(|view| view.offer(&pod, offer, ttl));
-        Ok(reply::filter(&candidates, &verdicts))
+        Ok(Some(reply::filter(&candidates, &verdicts)))
     }
 
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let SchedulingArgs { pod, candidates } = SchedulingArgs::decode(body)?;
+        let engine = self.engine.load_full();
+        let requirements = slim::requirements(&pod);
         let pod = slim::pod(&pod, &self.interner);
         let names = &candidates.names;
-        let view = self.store.view();
+        let view = self.view_for(&engine, &pod, &requirements);
+        let question = Question { pod: &pod, requirements: &requirements, candidates: names, view: &view };
         // An untrusted cache has no preference; filter has already said so aloud.
         let scores = match self.distrust() {
-            None => self.engine.prioritize(Question { pod: &pod, candidates: names, view: &view }).ok(),
+            None => engine.prioritize(question).ok(),
             Some(_) => None,
         };
         Ok(reply::prioritize(names, &scores.unwrap_or_else(|| vec![0; names.len()])))
@@ -130,12 +154,15 @@ impl Verbs {
 
     fn preempt(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let PreemptArgs { pod, candidates } = PreemptArgs::decode(body)?;
+        let engine = self.engine.load_full();
+        let requirements = slim::requirements(&pod);
         let pod = slim::pod(&pod, &self.interner);
         let names: Vec<_> = candidates.iter().map(|candidate| candidate.node.clone()).collect();
-        let view = self.store.view();
+        let view = self.view_for(&engine, &pod, &requirements);
+        let question = Question { pod: &pod, requirements: &requirements, candidates: &names, view: &view };
         // In doubt every candidate stays: kube-scheduler's own choice is the fallback.
         let kept = match self.distrust() {
-            None => self.engine.preempt(Question { pod: &pod, candidates: &names, view: &view }).ok(),
+            None => engine.preempt(question).ok(),
             Some(_) => None,
         };
         let keeps = |at: usize| kept.as_ref().is_none_or(|kept| kept[at]);
@@ -171,6 +198,25 @@ impl Verbs {
             tracing::warn!(pod = %order.key, node = &*order.node, reason, "pod not bound");
         }
         Ok(reply::bind(&reason))
+    }
+
+    /// The view to decide on, with everything in it that the policies need. What is missing is made once and
+    /// kept up from then on.
+    fn view_for(&self, engine: &Engine, pod: &Pod, requirements: &Requirements) -> Arc<View> {
+        let mut view = self.store.view();
+        let needs = engine.needs(Question { pod, requirements, candidates: &[], view: &view });
+        if !view.provides(&needs) {
+            self.store.write(|view| {
+                view.provide(&needs);
+                Vec::new()
+            });
+            view = self.store.view();
+        }
+        if view.ledger().get(&pod.uid).is_some() {
+            // Wherever an earlier attempt put the pod, now it is nowhere: it must not stand in its own way.
+            Arc::make_mut(&mut view).withdraw(&pod.uid);
+        }
+        view
     }
 
     /// Why the cache cannot be trusted now, in constant words.

@@ -5,6 +5,8 @@
 //! any lock. The write half ([`change`]) works on a clone, which then replaces the published view.
 
 pub mod change;
+mod counters;
+mod domains;
 mod hosts;
 mod namespaced;
 
@@ -12,6 +14,9 @@ use std::sync::Arc;
 
 use imbl::HashMap;
 
+use self::counters::Counters;
+pub use self::counters::{Counter, CounterKey};
+pub use self::domains::{DomainId, Domains};
 use self::hosts::Hosts;
 pub use self::hosts::{Host, HostId};
 pub use self::namespaced::Namespaced;
@@ -38,9 +43,56 @@ pub struct View {
     job_sets: Namespaced<GroupObject>,
     pod_groups: Namespaced<GroupObject>,
     ledger: Ledger,
+    counters: Counters,
+    domains: HashMap<Name, Arc<Domains>>,
+}
+
+/// What a decision needs beyond the objects themselves; made on first use, see [`View::provide`].
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// Counters of matching pods.
+    pub counters: Vec<CounterKey>,
+    /// Topology keys whose domains are asked for.
+    pub topology_keys: Vec<Name>,
 }
 
 impl View {
+    /// Whether everything that is needed is there.
+    pub fn provides(&self, needs: &Needs) -> bool {
+        needs.counters.iter().all(|key| self.counters.get(key).is_some())
+            && needs.topology_keys.iter().all(|key| self.domains.contains_key(key))
+    }
+
+    /// A counter, if it has been provided.
+    pub fn counter(&self, key: &CounterKey) -> Option<&Counter> {
+        self.counters.get(key)
+    }
+
+    /// How many counters are kept.
+    pub fn counters(&self) -> usize {
+        self.counters.len()
+    }
+
+    /// The domains of a topology key, if they have been provided.
+    pub fn domains(&self, key: &str) -> Option<&Arc<Domains>> {
+        self.domains.get(key)
+    }
+
+    /// The number of the host of that name.
+    pub fn host_id(&self, name: &str) -> Option<HostId> {
+        self.hosts.id(name)
+    }
+
+    /// Every host number in order, with its host if it is in use.
+    pub fn numbered_hosts_dense(&self) -> impl Iterator<Item = (HostId, Option<&Host>)> {
+        self.hosts.slots().map(Option::as_ref).enumerate()
+    }
+
+    /// How many nodes there are.
+    pub fn node_count(&self) -> usize {
+        self.hosts.nodes()
+    }
+
     /// The node of that name, if the watch shows it.
     pub fn node(&self, name: &str) -> Option<&Arc<Node>> {
         self.host(name)?.node.as_ref()
@@ -61,7 +113,7 @@ impl View {
         self.pods.get(uid)
     }
 
-    /// The pod that bears a name now.
+    /// The pod that bears a name now, as the watch shows it.
     pub fn pod_named(&self, key: &ObjectKey) -> Option<&Arc<Pod>> {
         self.pods.get(self.pod_names.get(key)?)
     }
@@ -167,7 +219,7 @@ impl View {
         let entry = self.ledger.get(uid)?;
         match &entry.phase {
             Phase::Assumed { node, .. } => Some((node, shown.unwrap_or(&entry.pod))),
-            Phase::Offered => None,
+            Phase::Offered { .. } => None,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use crate::config::{self, Config, ConfigError};
+use crate::engine::{Engine, policies};
 use crate::metrics::Metrics;
 use crate::server::tls::Certificates;
 
@@ -18,8 +19,12 @@ const EVERY: Duration = Duration::from_secs(1);
 pub struct Reloader {
     /// The configuration file.
     pub file: PathBuf,
+    /// What it said when the settings in force were read.
+    pub seen: Option<String>,
     /// Where the settings in force are.
     pub config: Arc<ArcSwap<Config>>,
+    /// Who decides by them.
+    pub engine: Arc<ArcSwap<Engine>>,
     /// The certificates in force.
     pub certificates: Vec<Arc<Certificates>>,
     /// Who counts reloads.
@@ -28,14 +33,13 @@ pub struct Reloader {
 
 impl Reloader {
     /// Looks for ever.
-    pub async fn run(self) {
-        let mut seen = std::fs::read_to_string(&self.file).ok();
+    pub async fn run(mut self) {
         loop {
             tokio::time::sleep(EVERY).await;
             let now = std::fs::read_to_string(&self.file).ok();
-            if now != seen {
+            if now != self.seen {
                 self.take_in(&self.file, now.as_deref());
-                seen = now;
+                self.seen = now;
             }
             for certificates in &self.certificates {
                 match certificates.renew() {
@@ -57,6 +61,7 @@ impl Reloader {
     }
 
     fn accept(&self, config: Config) {
+        self.engine.store(Arc::new(Engine::new(policies(&config), self.metrics.clone())));
         let old = self.config.swap(Arc::new(config));
         let new = self.config.load();
         let fixed = |c: &Config| {

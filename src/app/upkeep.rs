@@ -8,6 +8,8 @@ use crate::model::Kind;
 
 const TICK: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: u32 = 60;
+/// A counter that no call asked for during so many sweeps is dropped; it is made again when needed.
+const IDLE_SWEEPS: u64 = 10;
 
 /// Expires ledger entries and sweeps unused strings, for ever.
 pub async fn run(store: Arc<Store>, freshness: Arc<Freshness>, interner: Arc<Interner>) {
@@ -24,6 +26,12 @@ pub async fn run(store: Arc<Store>, freshness: Arc<Freshness>, interner: Arc<Int
         }
         ticks = ticks.wrapping_add(1);
         if ticks.is_multiple_of(SWEEP_EVERY) {
+            if store.view().counters() > 0 {
+                store.write(|view| {
+                    view.sweep_counters(IDLE_SWEEPS);
+                    Vec::new()
+                });
+            }
             interner.sweep();
         }
     }

@@ -113,7 +113,8 @@ fn bind_in_memory(store: &Store, order: &BindOrder) -> Result<(), BindError> {
         let shown = view.pod_named(&order.key);
         let known = shown.or_else(|| Some(&view.ledger().get(&order.uid)?.pod));
         refusal = known.and_then(|pod| {
-            if !order.uid.is_empty() && pod.uid != order.uid {
+            let same = order.uid.is_empty() || pod.uid == order.uid || pod.has_stand_in_uid();
+            if !same {
                 return Some(format!("pod {} has another UID now", order.key));
             }
             let node = pod.node.as_ref()?;
@@ -126,7 +127,7 @@ fn bind_in_memory(store: &Store, order: &BindOrder) -> Result<(), BindError> {
             Some(pod) => Pod::clone(pod),
             // Whoever gives no UID gets one, for pods are told apart by it.
             None if order.uid.is_empty() => {
-                Pod::identity_only(format!("unnamed:{}", order.key).into(), order.key.clone())
+                Pod::identity_only(Pod::stand_in_uid(&order.key), order.key.clone())
             }
             None => Pod::identity_only(order.uid.clone(), order.key.clone()),
         };

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use self::objects as json;
 pub use self::objects::{ListMeta, PodObject};
 use super::Interner;
+use crate::model::label_syntax::{is_label_key, is_label_value};
 use crate::model::requirements::{Expression, Term, Toleration};
 use crate::model::selector::Requirement;
 use crate::model::{
@@ -41,8 +42,11 @@ pub struct Undecodable {
 /// Reads one object.
 pub fn slim(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, Undecodable> {
     read(kind, text, interner).map_err(|source| {
-        let named = serde_json::from_str::<json::Named>(text).ok();
-        let key = named.map(|object| key_of(&object.metadata, interner));
+        let identified = serde_json::from_str::<json::Identified>(text).ok();
+        let key = identified.map(|json::Identified { metadata }| {
+            let namespace = metadata.namespace.as_deref().unwrap_or_default();
+            ObjectKey { namespace: interner.name(namespace), name: interner.name(&metadata.name) }
+        });
         Undecodable { kind, key, source }
     })
 }
@@ -219,18 +223,26 @@ fn equalities(labels: json::StringMap, interner: &Interner) -> impl Iterator<Ite
 }
 
 fn selector(selector: json::SelectorObject, interner: &Interner) -> Result<Selector, serde_json::Error> {
-    let equalities = equalities(selector.match_labels.unwrap_or_default(), interner).map(Ok);
+    let invalid = || serde::de::Error::custom("invalid label selector");
+    let labels = selector.match_labels.unwrap_or_default();
+    if !labels.0.iter().all(|(key, value)| is_label_key(key) && is_label_value(value)) {
+        return Err(invalid());
+    }
+    let equalities = equalities(labels, interner).map(Ok);
     let expressions = selector.match_expressions.unwrap_or_default().into_iter().map(|expression| {
         let key = interner.name(&expression.key);
         let mut values: Vec<Name> =
             expression.values.iter().flatten().map(|value| interner.name(value)).collect();
         values.sort();
+        if !is_label_key(&key) || !values.iter().all(|value| is_label_value(value)) {
+            return Err(invalid());
+        }
         match expression.operator.as_str() {
-            "In" => Ok(Requirement::In(key, values.into())),
-            "NotIn" => Ok(Requirement::NotIn(key, values.into())),
-            "Exists" => Ok(Requirement::Exists(key)),
-            "DoesNotExist" => Ok(Requirement::DoesNotExist(key)),
-            _ => Err(serde::de::Error::custom("unknown label selector operator")),
+            "In" if !values.is_empty() => Ok(Requirement::In(key, values.into())),
+            "NotIn" if !values.is_empty() => Ok(Requirement::NotIn(key, values.into())),
+            "Exists" if values.is_empty() => Ok(Requirement::Exists(key)),
+            "DoesNotExist" if values.is_empty() => Ok(Requirement::DoesNotExist(key)),
+            _ => Err(invalid()),
         }
     });
     equalities.chain(expressions).collect()

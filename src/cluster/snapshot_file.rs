@@ -1,13 +1,14 @@
 //! A cluster from a file: a JSON `List` as kubectl prints it, or YAML documents.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Interner;
 use super::slim::{Slimmed, slim};
-use crate::model::{Kind, Object};
+use crate::model::{Kind, Object, Pod};
 
 /// Why a file could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +98,10 @@ impl Loaded {
         }
         match Kind::recognise(api_version, kind).map(|kind| slim(kind, raw.get(), interner)) {
             None => self.other_kinds += 1,
+            Some(Ok(Slimmed::Kept(Object::Pod(pod)))) if pod.uid.is_empty() => {
+                let uid = Pod::stand_in_uid(&pod.key);
+                self.objects.push(Object::Pod(Arc::new(Pod { uid, ..Pod::clone(&pod) })));
+            }
             Some(Ok(Slimmed::Kept(object))) => self.objects.push(object),
             Some(Ok(Slimmed::Uninteresting(_))) => {}
             Some(Err(error)) => {

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 use crate::metrics::Metrics;
 use crate::view::View;
@@ -16,18 +18,24 @@ use crate::view::change::{Change, Dropped};
 pub struct Store {
     published: ArcSwap<View>,
     writer: Mutex<()>,
+    changes: Notify,
     metrics: Arc<Metrics>,
 }
 
 impl Store {
     /// An empty store.
     pub fn new(metrics: Arc<Metrics>) -> Self {
-        Self { published: ArcSwap::default(), writer: Mutex::default(), metrics }
+        Self { published: ArcSwap::default(), writer: Mutex::default(), changes: Notify::new(), metrics }
     }
 
     /// The view to decide on: one per request.
     pub fn view(&self) -> Arc<View> {
         self.published.load_full()
+    }
+
+    /// Completes at the next change. Begin to wait before looking at the view, or a change may be missed.
+    pub fn changed(&self) -> Notified<'_> {
+        self.changes.notified()
     }
 
     /// Takes in what a watch tells, all of it at once.
@@ -42,6 +50,7 @@ impl Store {
         let dropped = change(&mut view);
         self.published.store(Arc::new(view));
         drop(guard);
+        self.changes.notify_waiters();
         for cause in dropped {
             self.metrics.ledger_dropped.with_label_values(&[cause.label()]).inc();
         }

@@ -10,7 +10,7 @@
 //! ```
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 
@@ -50,19 +50,29 @@ impl Follower {
         let mut version = None;
         let mut pause = BACKOFF.0;
         loop {
-            match self.round(kind, &mut version).await {
-                Ok(()) => pause = BACKOFF.0,
+            let began = Instant::now();
+            let failed = match self.round(kind, &mut version).await {
+                Ok(()) => false,
                 Err(ApiError::TooOld) => {
                     tracing::info!(kind = kind.label(), "resource version too old, listing again");
                     version = None;
+                    false
                 }
                 Err(error) => {
-                    self.freshness.mark_cut(kind);
                     self.metrics.watch_failures.with_label_values(&[kind.label()]).inc();
                     tracing::warn!(kind = kind.label(), %error, retry_in = ?pause, "watch cut");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(BACKOFF.1);
+                    true
                 }
+            };
+            let lasted = began.elapsed() >= BACKOFF.1;
+            if lasted {
+                pause = BACKOFF.0;
+            }
+            // A watch that ends as soon as it is opened is no better than one that fails.
+            if failed || !lasted {
+                self.freshness.mark_cut(kind);
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(BACKOFF.1);
             }
         }
     }

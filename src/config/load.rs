@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::schema::Config;
-use super::validate::validate;
+use super::validate::{Wrong, validate};
 
 /// Why a configuration was not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +47,7 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
         };
         ConfigError::Field { path, reason: error.into_inner().to_string() }
     })?;
-    validate(&config).map_err(|(path, reason)| ConfigError::Field { path, reason })?;
+    validate(&config).map_err(|Wrong { path, reason }| ConfigError::Field { path, reason })?;
     Ok(config)
 }
 
@@ -84,7 +84,35 @@ mod tests {
             ("topologySpred: {}", "topologySpred"),
             ("topologySpread: {defaultingTyp: List}", "topologySpread"),
             ("topologySpread: {defaultingType: Sytem}", "topologySpread.defaultingType"),
-            ("topologySpread: {defaultConstraints: [{}]}", "topologySpread.defaultConstraints"),
+            ("topologySpread: {defaultConstraints: [{}]}", "topologySpread.defaultConstraints[0]"),
+            (
+                "topologySpread: {defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}",
+                "topologySpread.defaultingType",
+            ),
+            (
+                "topologySpread: {defaultingType: List, defaultConstraints: [{maxSkew: 0, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}",
+                "topologySpread.defaultConstraints[0].maxSkew",
+            ),
+            (
+                "topologySpread: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: '', whenUnsatisfiable: DoNotSchedule}]}",
+                "topologySpread.defaultConstraints[0].topologyKey",
+            ),
+            (
+                "topologySpread: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: Maybe}]}",
+                "topologySpread.defaultConstraints[0].whenUnsatisfiable",
+            ),
+            (
+                "topologySpread: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]}",
+                "topologySpread.defaultConstraints[0].labelSelector",
+            ),
+            (
+                "topologySpread: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}",
+                "topologySpread.defaultConstraints[1]",
+            ),
+            (
+                "topologySpread: {overrides: [{podSelector: {matchExpressions: [{key: a, operator: In}]}, defaultConstraints: []}]}",
+                "topologySpread.overrides[0].podSelector.matchExpressions[0].values",
+            ),
             ("nominatedNode: {policy: Maybe}", "nominatedNode.policy"),
             ("replicaGroups: {x: 1}", "replicaGroups"),
             ("server: {limits: {maxBodyBytes: -1}}", "server.limits.maxBodyBytes"),

@@ -1,5 +1,6 @@
 //! The shape of the configuration file, with its defaults.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -61,10 +62,104 @@ pub struct Empty {}
 pub struct TopologySpread {
     /// Built-in constraints, or those listed.
     pub defaulting_type: DefaultingType,
-    /// With `List`: the constraints.
-    pub default_constraints: Vec<serde_json::Value>,
-    /// Constraints for some namespaces or pods.
-    pub overrides: Vec<serde_json::Value>,
+    /// With `List`: the constraints; none switches defaults off.
+    pub default_constraints: Vec<SpreadConstraint>,
+    /// Other constraints for some namespaces or pods; the first match wins.
+    pub overrides: Vec<SpreadOverride>,
+}
+
+/// One default constraint. Its selector is deduced for each pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SpreadConstraint {
+    /// By how much domains may differ.
+    pub max_skew: i32,
+    /// The node label whose values are the domains.
+    pub topology_key: String,
+    /// What to do when it cannot be kept.
+    pub when_unsatisfiable: WhenUnsatisfiable,
+    /// With fewer domains than this the least one counts as empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_domains: Option<i32>,
+    /// Whether nodes that the pod's node affinity excludes are left out of the count. Default: `Honor`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_affinity_policy: Option<InclusionPolicy>,
+    /// Whether nodes whose taints the pod does not tolerate are left out of the count. Default: `Ignore`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_taints_policy: Option<InclusionPolicy>,
+    /// Known only to be refused in clear words.
+    #[serde(default, skip_serializing)]
+    pub label_selector: Option<serde_json::Value>,
+}
+
+/// What to do when a constraint cannot be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WhenUnsatisfiable {
+    /// Reject the node.
+    DoNotSchedule,
+    /// Prefer other nodes.
+    ScheduleAnyway,
+}
+
+/// Whether a property of nodes is looked at when counting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InclusionPolicy {
+    /// It is.
+    Honor,
+    /// It is not.
+    Ignore,
+}
+
+/// Constraints for some namespaces or pods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SpreadOverride {
+    /// Which namespaces, by their labels; absent means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace_selector: Option<LabelSelector>,
+    /// Which pods, by their labels; absent means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod_selector: Option<LabelSelector>,
+    /// The constraints; none switches defaults off.
+    pub default_constraints: Vec<SpreadConstraint>,
+}
+
+/// A label selector.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LabelSelector {
+    /// Labels that must be there with these values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_labels: BTreeMap<String, String>,
+    /// Requirements on labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub match_expressions: Vec<LabelExpression>,
+}
+
+/// One requirement on a label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LabelExpression {
+    /// The label's key.
+    pub key: String,
+    /// How it is compared.
+    pub operator: LabelOperator,
+    /// With what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+}
+
+/// How a label is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LabelOperator {
+    /// One of the values.
+    In,
+    /// None of the values, or missing.
+    NotIn,
+    /// There.
+    Exists,
+    /// Missing.
+    DoesNotExist,
 }
 
 /// Where default constraints come from.
@@ -177,6 +272,8 @@ pub struct Timeouts {
     pub body: ShortDuration,
     /// For the API server's answer to a binding. Takes effect at the next start.
     pub bind: ShortDuration,
+    /// For the bind call of the pod before, where a hard limit hangs on it.
+    pub placement: ShortDuration,
     /// For requests under way when told to stop.
     pub drain: ShortDuration,
 }
@@ -187,6 +284,7 @@ impl Default for Timeouts {
             idle: ShortDuration::seconds(120),
             body: ShortDuration::seconds(10),
             bind: ShortDuration::seconds(10),
+            placement: ShortDuration::millis(200),
             drain: ShortDuration::seconds(15),
         }
     }

@@ -2,30 +2,33 @@
 
 use std::time::Duration;
 
-use super::schema::{API_VERSION, Config, DefaultingType, KIND};
+use super::schema::{API_VERSION, Config, KIND};
+use super::spread;
 
-/// What is wrong with a configuration: the field's path and the reason.
-pub fn validate(config: &Config) -> Result<(), (String, String)> {
-    let wrong = |path: &str, reason: &str| Err((path.to_owned(), reason.to_owned()));
+/// What is wrong with a configuration.
+pub struct Wrong {
+    /// The field's path.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Wrong {
+    pub fn new(path: &str, reason: &str) -> Self {
+        Self { path: path.to_owned(), reason: reason.to_owned() }
+    }
+}
+
+/// Checks a configuration.
+pub fn validate(config: &Config) -> Result<(), Wrong> {
+    let wrong = |path: &str, reason: &str| Err(Wrong::new(path, reason));
     if config.api_version != API_VERSION {
         return wrong("apiVersion", &format!("must be {API_VERSION}"));
     }
     if config.kind != KIND {
         return wrong("kind", &format!("must be {KIND}"));
     }
-    let spread = &config.topology_spread;
-    if spread.defaulting_type == DefaultingType::System && !spread.default_constraints.is_empty() {
-        return wrong("topologySpread.defaultConstraints", "must be empty when defaultingType is System");
-    }
-    // Refused rather than ignored: whoever sets a constraint must be able to rely on it.
-    for (path, constraints) in [
-        ("topologySpread.defaultConstraints", &spread.default_constraints),
-        ("topologySpread.overrides", &spread.overrides),
-    ] {
-        if !constraints.is_empty() {
-            return wrong(path, "this version of Berth does not spread pods yet; leave it empty");
-        }
-    }
+    spread::validate(&config.topology_spread)?;
     let server = &config.server;
     for (path, value) in [
         ("server.limits.maxBodyBytes", server.limits.max_body_bytes),

@@ -43,6 +43,16 @@ pub struct Controller {
 }
 
 impl Pod {
+    /// The UID of a pod that has none, as in a file written by hand: its name has to do.
+    pub fn stand_in_uid(key: &ObjectKey) -> Uid {
+        Uid::from(key.to_string())
+    }
+
+    /// Whether its UID is such a stand-in.
+    pub fn has_stand_in_uid(&self) -> bool {
+        self.uid == Self::stand_in_uid(&self.key)
+    }
+
     /// A pod of which only the identity is known, as in a bind call for a pod not yet seen.
     pub fn identity_only(uid: Uid, key: ObjectKey) -> Self {
         Self {

@@ -39,6 +39,22 @@ impl Selector {
         self.requirements.iter().all(|requirement| requirement.holds(labels))
     }
 
+    /// The requirements.
+    pub fn requirements(&self) -> impl Iterator<Item = &Requirement> {
+        self.requirements.iter()
+    }
+
+    /// The keys that must have one certain value, with that value.
+    pub fn equalities(&self) -> impl Iterator<Item = (&Name, &Name)> {
+        self.requirements.iter().filter_map(|requirement| match requirement {
+            Requirement::In(key, values) => match &values[..] {
+                [value] => Some((key, value)),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
     /// Whether it selects everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()

@@ -1,8 +1,9 @@
 //! The verbs over HTTP: bounds, statuses, counting. What is asked is decided in [`crate::verbs`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::Body;
@@ -94,13 +95,42 @@ impl VerbsService {
         let body = body.await.map_err(Refusal::Body)?;
         match verb {
             Verb::Bind => self.bind(body).await,
-            _ if body.len() > LARGE_BODY => {
-                let verbs = self.verbs.clone();
-                let work = move || decide(&verbs, verb, &body);
-                tokio::task::spawn_blocking(work).await.unwrap_or(Err(Refusal::Broken))
-            }
-            _ => decide(&self.verbs, verb, &body),
+            Verb::Filter => self.filter(body, timeouts.placement.0).await,
+            _ => self.work(body, move |verbs, body| verbs.decide(verb, body)).await,
         }
+    }
+
+    /// Where a hard limit hangs on the bind call of the pod before this one, a short wait for it beats a rejection.
+    async fn filter(&self, body: Bytes, patience: Duration) -> Result<Vec<u8>, Refusal> {
+        let began = Instant::now();
+        let wait = &self.verbs.metrics.filter_wait;
+        loop {
+            let mut changed = pin!(self.verbs.store.changed());
+            changed.as_mut().enable();
+            let waited = began.elapsed();
+            let patient = waited < patience;
+            if let Some(answer) =
+                self.work(body.clone(), move |verbs, body| verbs.filter(body, patient)).await?
+            {
+                return Ok(answer);
+            }
+            let pause = Instant::now();
+            let _ = tokio::time::timeout(patience.saturating_sub(waited), changed).await;
+            wait.observe(pause.elapsed().as_secs_f64());
+        }
+    }
+
+    async fn work<T: Send + 'static>(
+        &self,
+        body: Bytes,
+        work: impl FnOnce(&Verbs, &[u8]) -> Result<T, WireError> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        if body.len() <= LARGE_BODY {
+            return decide(&self.verbs, &body, work);
+        }
+        let verbs = self.verbs.clone();
+        let work = move || decide(&verbs, &body, work);
+        tokio::task::spawn_blocking(work).await.unwrap_or(Err(Refusal::Broken))
     }
 
     /// On a task of its own: a binding, once begun, is seen through even if the caller hangs up, so that
@@ -152,8 +182,12 @@ impl VerbsService {
 }
 
 /// The engine catches what policies do; this catches everything else on the way.
-fn decide(verbs: &Verbs, verb: Verb, body: &[u8]) -> Result<Vec<u8>, Refusal> {
-    match catch_unwind(AssertUnwindSafe(|| verbs.decide(verb, body))) {
+fn decide<T>(
+    verbs: &Verbs,
+    body: &[u8],
+    work: impl FnOnce(&Verbs, &[u8]) -> Result<T, WireError>,
+) -> Result<T, Refusal> {
+    match catch_unwind(AssertUnwindSafe(|| work(verbs, body))) {
         Ok(answer) => answer.map_err(Refusal::Wire),
         Err(_) => Err(Refusal::Broken),
     }

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::View;
+use super::domains::Domains;
+use super::{Needs, View};
 use crate::ledger::DropCause;
 use crate::model::{Kind, Name, Object, ObjectKey, Pod, Uid};
 
@@ -62,6 +63,11 @@ impl View {
         self.keeping_places(uid, |view| view.ledger.assume(pod, node, ttl));
     }
 
+    /// Somebody waited for the pods that are still offered, in vain.
+    pub fn mark_overdue(&mut self) {
+        self.ledger.mark_overdue();
+    }
+
     /// The API server refused to bind the pod to the node.
     pub fn refuse(&mut self, uid: &Uid, node: &str) -> Dropped {
         self.keeping_places(uid, |view| view.ledger.refuse(uid, node)).into_iter().collect()
@@ -76,10 +82,41 @@ impl View {
         dropped
     }
 
+    /// Forgets what was decided about a pod, so that it is decided anew.
+    pub fn withdraw(&mut self, uid: &str) -> Dropped {
+        self.keeping_places(uid, |view| view.ledger.withdraw(uid)).into_iter().collect()
+    }
+
+    /// Makes what a decision needs and the view does not have yet.
+    pub fn provide(&mut self, needs: &Needs) {
+        for key in &needs.counters {
+            if self.counters.get(key).is_none() {
+                let placed = self.hosts.slots().enumerate().flat_map(|(host, slot)| {
+                    slot.iter().flat_map(|found| found.pods.iter()).map(move |pod| (host, pod))
+                });
+                self.counters.insert(key.clone(), placed);
+            }
+        }
+        for key in &needs.topology_keys {
+            if !self.domains.contains_key(key) {
+                self.domains.insert(key.clone(), Arc::new(Domains::build(&self.hosts, key)));
+            }
+        }
+    }
+
+    /// Forgets counters that nobody asked for in the last `idle` calls of this.
+    pub fn sweep_counters(&mut self, idle: u64) {
+        self.counters.sweep(idle);
+    }
+
     fn upsert(&mut self, object: Object, dropped: &mut Dropped) {
         let key = object.key();
         match object {
-            Object::Node(node) => self.hosts.set_node(node),
+            Object::Node(node) => {
+                if self.hosts.set_node(node) {
+                    self.domains.clear();
+                }
+            }
             Object::Pod(pod) => self.upsert_pod(pod, dropped),
             Object::Namespace(object) => {
                 self.namespaces.insert(key.name, object);
@@ -101,7 +138,10 @@ impl View {
 
     fn remove(&mut self, kind: Kind, key: &ObjectKey, dropped: &mut Dropped) {
         match kind {
-            Kind::Node => self.hosts.remove_node(&key.name),
+            Kind::Node => {
+                self.hosts.remove_node(&key.name);
+                self.domains.clear();
+            }
             Kind::Pod => {
                 if let Some(uid) = self.pod_names.get(key).cloned() {
                     self.remove_pod(&uid, dropped);
@@ -180,10 +220,16 @@ impl View {
         };
         if !same {
             if let Some((node, pod)) = before {
+                if let Some(host) = self.hosts.id(&node) {
+                    self.counters.moved(host, &pod, -1);
+                }
                 self.hosts.remove_pod(&node, &pod.uid);
             }
             if let Some((node, pod)) = after {
-                self.hosts.add_pod(&node, pod);
+                self.hosts.add_pod(&node, pod.clone());
+                if let Some(host) = self.hosts.id(&node) {
+                    self.counters.moved(host, &pod, 1);
+                }
             }
         }
         result

@@ -52,10 +52,21 @@ impl Hosts {
         self.nodes
     }
 
-    pub fn set_node(&mut self, node: Arc<Node>) {
+    /// All slots, by host number.
+    pub fn slots(&self) -> impl Iterator<Item = &Option<Host>> {
+        self.slots.iter()
+    }
+
+    /// Whether anything changed: most updates of a node are signs of life only.
+    pub fn set_node(&mut self, node: Arc<Node>) -> bool {
         let name = node.name.clone();
+        let known = self.id(&name).and_then(|id| self.get(id)).and_then(|host| host.node.as_ref());
+        if known.is_some_and(|known| *known == node) {
+            return false;
+        }
         let newcomer = self.with(&name, |host| host.node.replace(node).is_none());
         self.nodes += usize::from(newcomer);
+        true
     }
 
     pub fn remove_node(&mut self, name: &str) {

@@ -13,3 +13,4 @@ mod recorder;
 mod recording;
 mod scheduling;
 mod smoke;
+mod spreading;

@@ -63,6 +63,19 @@ pub struct Owner {
     pub controller: Option<bool>,
 }
 
+/// Any object, as far as it is named. Reads fewer fields than anything else here, so that an object that
+/// is broken elsewhere can still be told apart.
+#[derive(Debug, Deserialize)]
+pub struct Identified {
+    pub metadata: Identity,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Identity {
+    pub name: String,
+    pub namespace: Option<String>,
+}
+
 /// Any object, as far as its metadata goes.
 #[derive(Debug, Deserialize)]
 pub struct Named {

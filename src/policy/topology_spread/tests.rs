@@ -1,0 +1,113 @@
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::TopologySpread;
+use crate::config;
+use crate::fixtures::{node, pod};
+use crate::model::{Labels, Object, ObjectKey, Pod, Requirements, Service};
+use crate::policy::{Policy, Question, Verdicts};
+use crate::view::View;
+use crate::view::change::Change;
+
+const RACK: &str = "example.com/rack";
+
+fn spread(yaml: &str) -> TopologySpread {
+    let head = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\ntopologySpread: ";
+    TopologySpread::new(&config::parse(&format!("{head}{yaml}\n")).expect(yaml).topology_spread)
+}
+
+/// Racks `r0`, `r1`, ... with so many pods of Service `web` each, one node `n0`, `n1`, ... to a rack.
+fn racks(pods_per_rack: &[usize]) -> View {
+    let mut view = View::default();
+    let mut add = |object| drop(view.apply(Change::Upsert(object)));
+    let selector: Labels = [("app".into(), "web".into())].into_iter().collect();
+    add(Object::Service(Arc::new(Service { key: ObjectKey::new("default", "web"), selector })));
+    for (rack, pods) in pods_per_rack.iter().enumerate() {
+        let name = format!("n{rack}");
+        add(Object::Node(Arc::new(node(&name).label(RACK, &format!("r{rack}")).build())));
+        for at in 0..*pods {
+            let placed = pod(&format!("p{rack}-{at}")).label("app", "web").on(&name);
+            add(Object::Pod(Arc::new(placed.build())));
+        }
+    }
+    view
+}
+
+fn ask<R>(policy: &TopologySpread, view: &View, pod: &Pod, ask: impl Fn(Question<'_>) -> R) -> R {
+    let candidates: Vec<Cow<'_, str>> = (0..view.hosts().count()).map(|at| format!("n{at}").into()).collect();
+    let requirements = Requirements::default();
+    let question = Question { pod, requirements: &requirements, candidates: &candidates, view };
+    let mut prepared = view.clone();
+    prepared.provide(&policy.needs(question));
+    ask(Question { view: &prepared, ..question })
+}
+
+fn passing(policy: &TopologySpread, view: &View) -> Vec<usize> {
+    let pod = pod("new").label("app", "web").build();
+    ask(policy, view, &pod, |question| {
+        let mut verdicts = Verdicts::all_pass(question.candidates.len());
+        policy.filter(question, &mut verdicts);
+        (0..question.candidates.len()).filter(|at| verdicts.passes(*at)).collect()
+    })
+}
+
+#[test]
+fn hard_constraints_keep_the_skew() {
+    let hard = |extra: &str| {
+        spread(&format!(
+            "{{defaultingType: List, defaultConstraints: [{{maxSkew: 1, topologyKey: {RACK}, \
+             whenUnsatisfiable: DoNotSchedule{extra}}}]}}"
+        ))
+    };
+    for (name, pods, extra, expected) in [
+        ("pods spread as 0/0/0", vec![0, 0, 0], "", vec![0, 1, 2]),
+        ("pods spread as 1/1/0", vec![1, 1, 0], "", vec![2]),
+        ("pods spread as 2/1/1", vec![2, 1, 1], "", vec![1, 2]),
+        ("two racks of three wanted", vec![1, 1], ", minDomains: 3", vec![]),
+        ("enough racks", vec![1, 1, 1], ", minDomains: 3", vec![0, 1, 2]),
+    ] {
+        assert_eq!(passing(&hard(extra), &racks(&pods)), expected, "{name}");
+    }
+}
+
+#[test]
+fn soft_constraints_prefer_the_emptier_domain() {
+    let soft = spread(&format!(
+        "{{defaultingType: List, defaultConstraints: [{{maxSkew: 1, topologyKey: {RACK}, \
+         whenUnsatisfiable: ScheduleAnyway}}]}}"
+    ));
+    let new = pod("new").label("app", "web").build();
+    let scores = ask(&soft, &racks(&[2, 1, 0]), &new, |question| soft.normalised_scores(question));
+    // Raw 3, 2, 0 (2 x ln 5 = 3.2, ln 5 = 1.6): the least full gets 100, the fullest min / max of it.
+    assert_eq!(scores, Some(vec![0, 33, 100]));
+    let stranger = pod("other").label("app", "db").build();
+    let scores = ask(&soft, &racks(&[2, 1, 0]), &stranger, |question| soft.normalised_scores(question));
+    assert_eq!(scores, None, "nothing selects it");
+}
+
+#[test]
+fn the_first_matching_override_replaces_the_defaults() {
+    let policy = spread(&format!(
+        "{{defaultingType: List, defaultConstraints: [{{maxSkew: 1, topologyKey: {RACK}, whenUnsatisfiable: \
+         DoNotSchedule}}], overrides: [{{podSelector: {{matchLabels: {{app: db}}}}, defaultConstraints: \
+         [{{maxSkew: 9, topologyKey: {RACK}, whenUnsatisfiable: DoNotSchedule}}]}}, {{podSelector: \
+         {{matchLabels: {{app: web}}}}, defaultConstraints: []}}]}}"
+    ));
+    assert_eq!(passing(&policy, &racks(&[5, 0])), [0, 1], "switched off for web");
+}
+
+#[test]
+fn pods_with_constraints_of_their_own_are_left_alone() {
+    let policy = spread(&format!(
+        "{{defaultingType: List, defaultConstraints: [{{maxSkew: 1, topologyKey: {RACK}, \
+         whenUnsatisfiable: DoNotSchedule}}]}}"
+    ));
+    let mut own = pod("new").label("app", "web").build();
+    own.has_spread_constraints = true;
+    let rejected = ask(&policy, &racks(&[5, 0]), &own, |question| {
+        let mut verdicts = Verdicts::all_pass(2);
+        policy.filter(question, &mut verdicts);
+        verdicts.passing()
+    });
+    assert_eq!(rejected, 2);
+}

@@ -1,0 +1,249 @@
+//! The program as a user meets it: help, exit codes, messages, standard output, signals.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+
+use support::raw_http::{Connection, get, post};
+use support::small_cluster::{CONFIG_HEAD, SNAPSHOT, names_call};
+use support::waiting::until;
+use tempfile::TempDir;
+
+fn berth() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_berth"));
+    // Nothing of the machine's own may leak in.
+    for variable in ["KUBECONFIG", "BERTH_LOG_FORMAT", "BERTH_LOG_LEVEL", "RUST_LOG", "RUST_BACKTRACE"] {
+        command.env_remove(variable);
+    }
+    for variable in ["KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    berth().args(arguments).output().expect("berth runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn file(directory: &TempDir, name: &str, content: &str) -> PathBuf {
+    let path = directory.path().join(name);
+    std::fs::write(&path, content).expect("written");
+    path
+}
+
+fn shown(path: &Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+/// Fails, in one line that says all of `says`.
+fn assert_fails(what: &str, output: &Output, says: &[&str]) {
+    let stderr = text(&output.stderr);
+    assert!(!output.status.success(), "{what} must fail");
+    assert!(output.status.code().is_some_and(|code| code < 100), "{what}: {:?}", output.status);
+    assert_eq!(stderr.lines().count(), 1, "{what}: one line, not\n{stderr}");
+    for part in says {
+        assert!(stderr.contains(part), "{what}: no {part:?} in {stderr}");
+    }
+    assert!(output.stdout.is_empty(), "{what}: nothing on standard output");
+}
+
+/// A `berth serve` that is ended with the test.
+struct Served {
+    child: Child,
+    verbs: SocketAddr,
+    admin: SocketAddr,
+    stdout: BufReader<std::process::ChildStdout>,
+    first_line: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Served {
+    fn start(snapshot: &Path, more: &[&str]) -> Self {
+        let mut command = berth();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--snapshot"]);
+        command.arg(snapshot).args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("berth starts");
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut first_line = String::new();
+        stdout.read_line(&mut first_line).expect("a line");
+        let address = |name: &str| {
+            let word = first_line.split_whitespace().find_map(|word| word.strip_prefix(name));
+            word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("no {name} in {first_line:?}"))
+        };
+        let (verbs, admin) = (address("verbs="), address("admin="));
+        Self { child, verbs, admin, stdout, first_line }
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status().expect("kill runs");
+        assert!(sent.success());
+    }
+
+    /// How it ended, and what else it said on standard output and on standard error.
+    fn end(mut self) -> (ExitStatus, String, String) {
+        let status = until("berth ends", || self.child.try_wait().expect("a child"));
+        let (mut out, mut err) = (String::new(), String::new());
+        self.stdout.read_to_string(&mut out).expect("text");
+        self.child.stderr.take().expect("piped").read_to_string(&mut err).expect("text");
+        (status, out, err)
+    }
+}
+
+#[test]
+fn help_is_there_for_every_command() {
+    for (arguments, says) in [
+        (&["--help"][..], &["serve", "demo", "check-config"][..]),
+        (&["serve", "--help"], &["--config", "--snapshot", "--kubeconfig", "--listen", "--admin-listen"]),
+        (&["serve", "--help"], &["127.0.0.1:8888", "127.0.0.1:8889"]),
+        (&["demo", "--help"], &["built-in cluster"]),
+        (&["check-config", "--help"], &["<FILE>"]),
+        (&["--version"], &["berth "]),
+    ] {
+        let output = run(arguments);
+        assert!(output.status.success(), "{arguments:?}");
+        let help = text(&output.stdout);
+        for part in says {
+            assert!(help.contains(part), "{arguments:?}: no {part:?} in\n{help}");
+        }
+    }
+    for arguments in [&["sail"][..], &["serve", "--listen", "nowhere"], &["check-config"], &[]] {
+        assert_eq!(run(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn check_config_prints_what_it_would_accept_again() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let small = file(&directory, "small.yaml", &format!("{CONFIG_HEAD}server: {{ledgerTtl: 45s}}\n"));
+    let first = run(&["check-config", shown(&small)]);
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    let printed = text(&first.stdout);
+    for part in ["ledgerTtl: 45s", "maxInFlight: 64", "defaultingType: System", "policy: Prefer"] {
+        assert!(printed.contains(part), "no {part:?} in\n{printed}");
+    }
+    let whole = file(&directory, "whole.yaml", &printed);
+    let second = run(&["check-config", shown(&whole)]);
+    assert!(second.status.success(), "{}", text(&second.stderr));
+    assert_eq!(text(&second.stdout), printed);
+}
+
+#[test]
+fn check_config_names_the_field_that_is_wrong() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for (content, says) in [
+        ("topologySpred: {}", "topologySpred"),
+        ("topologySpread: {defaultingType: Sometimes}", "topologySpread.defaultingType"),
+        ("server: {limits: {maxInFlight: many}}", "server.limits.maxInFlight"),
+        ("server: {limits: {maxInFlite: 1}}", "maxInFlite"),
+        ("server: {timeouts: {idle: 5s}}", "server.timeouts.idle"),
+        ("server: [", "YAML"),
+        ("kind: BerthConfiguration", "kind"),
+    ] {
+        let path = file(&directory, "bad.yaml", &format!("{CONFIG_HEAD}{content}\n"));
+        assert_fails(content, &run(&["check-config", shown(&path)]), &["berth: ", says]);
+    }
+    let nowhere = directory.path().join("nowhere.yaml");
+    assert_fails("no file", &run(&["check-config", shown(&nowhere)]), &["nowhere.yaml"]);
+    let empty = file(&directory, "empty.yaml", "");
+    assert_fails("an empty file", &run(&["check-config", shown(&empty)]), &["berth: "]);
+}
+
+#[test]
+fn serve_says_one_line_on_standard_output_and_ends_well_on_sigterm_and_sigint() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let snapshot = file(&directory, "cluster.json", SNAPSHOT);
+    for signal in ["-TERM", "-INT"] {
+        let served = Served::start(&snapshot, &[]);
+        assert_eq!(served.first_line, format!("listening verbs={} admin={}\n", served.verbs, served.admin));
+        let mut connection = Connection::open(served.verbs).expect("it accepts once it says so");
+        let answer = connection.ask(post("/filter", names_call("p", &["node-a"]))).expect("an answer");
+        assert_eq!(answer.status, 200);
+        served.signal(signal);
+        let (status, more, _) = served.end();
+        assert_eq!(status.code(), Some(0), "{signal}");
+        assert_eq!(more, "", "{signal}: nothing else on standard output");
+    }
+}
+
+#[test]
+fn json_logs_are_one_object_per_line_and_the_level_can_be_changed() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let snapshot = file(&directory, "cluster.json", SNAPSHOT);
+    let served = Served::start(&snapshot, &["--log-format", "json"]);
+    let mut connection = Connection::open(served.verbs).expect("a connection");
+    // Refused with text that would break a line if it were not escaped.
+    for _ in 0..20 {
+        assert_eq!(connection.ask(post("/filter", "{\"a\nb\":")).expect("an answer").status, 400);
+    }
+    let mut admin = Connection::open(served.admin).expect("a connection");
+    let put = |level: &str| {
+        let length = level.len();
+        format!("PUT /debug/loglevel HTTP/1.1\r\nHost: berth\r\nContent-Length: {length}\r\n\r\n{level}")
+    };
+    assert_eq!(admin.ask(get("/debug/loglevel")).expect("an answer").body, "info\n");
+    assert_eq!(admin.ask(put("berth=debug")).expect("an answer").body, "berth=debug\n");
+    assert_eq!(admin.ask(put("berth=loud")).expect("an answer").status, 400);
+    assert_eq!(admin.ask(get("/debug/loglevel")).expect("an answer").body, "berth=debug\n");
+    served.signal("-TERM");
+    let (status, _, log) = served.end();
+    assert!(status.success());
+    assert!(log.lines().count() >= 3, "{log}");
+    for line in log.lines() {
+        let entry: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        for field in ["timestamp", "level", "message", "target"] {
+            assert!(entry[field].is_string(), "no {field} in {line}");
+        }
+    }
+    let complaints = log.lines().filter(|line| line.contains("request refused")).count();
+    assert_eq!(complaints, 1, "the same complaint is logged once in a while: {log}");
+}
+
+#[test]
+fn what_cannot_be_served_is_said_in_one_line() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let free = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    let serve = |more: &[&str]| run(&[&["serve"], &free[..], more].concat());
+
+    let nowhere = directory.path().join("nowhere");
+    let nowhere = shown(&nowhere);
+    assert_fails("no snapshot", &serve(&["--snapshot", nowhere]), &["snapshot", nowhere]);
+    assert_fails("no kubeconfig", &serve(&["--kubeconfig", nowhere]), &["kubeconfig", nowhere]);
+    assert_fails("no config", &serve(&["--config", nowhere]), &["configuration", nowhere]);
+    for (name, content) in [("words", "just words\n"), ("half", "{\"items\":["), ("flow", "a: [\nb: }\n")] {
+        let broken = file(&directory, name, content);
+        assert_fails(name, &serve(&["--snapshot", shown(&broken)]), &["snapshot"]);
+        assert_fails(name, &serve(&["--kubeconfig", shown(&broken)]), &["kubeconfig"]);
+    }
+    let empty_home = berth().args(["serve"]).args(free).env("HOME", directory.path()).output().expect("runs");
+    assert_fails("no cluster at all", &empty_home, &["--kubeconfig FILE", "--snapshot FILE"]);
+
+    let cluster = file(&directory, "cluster.json", SNAPSHOT);
+    let cluster = ["serve", "--snapshot", shown(&cluster)];
+    let holder = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = holder.local_addr().expect("an address").to_string();
+    for (busy, other) in [("--listen", "--admin-listen"), ("--admin-listen", "--listen")] {
+        let output = run(&[&cluster[..], &[busy, &taken, other, "127.0.0.1:0"]].concat());
+        assert_fails("a busy port", &output, &["cannot listen", &taken]);
+    }
+
+    let open = ["--listen", "0.0.0.0:0", "--admin-listen", "127.0.0.1:0"];
+    let open = run(&[&cluster[..], &open[..]].concat());
+    assert_fails("plain HTTP for everybody", &open, &["0.0.0.0:0", "server.tls", "server.insecure"]);
+    let both = serve(&["--snapshot", nowhere, "--kubeconfig", nowhere]);
+    assert_eq!(both.status.code(), Some(2), "two sources are one too many");
+}

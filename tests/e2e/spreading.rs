@@ -1,0 +1,148 @@
+//! Default spreading in a burst: Berth against kube-scheduler's own plugin, in the same run.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use k8s_openapi::api::core::v1::Node;
+
+use crate::controlplane::{ControlPlane, Options};
+use crate::fixtures::{BindingsWatch, RACK, create, create_all, nodes, pods, service};
+use crate::progress::report;
+use crate::scheduling::{SHIPPED, berth, ensure_cache_is_right};
+
+const MINUTE: Duration = Duration::from_mins(1);
+const ZONE: &str = "topology.kubernetes.io/zone";
+const HOST: &str = "kubernetes.io/hostname";
+/// Every node is looked at, as in the configuration that Berth ships.
+const IN_TREE: &str = "apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+percentageOfNodesToScore: 100
+";
+
+/// Who spreads.
+#[derive(Clone, Copy)]
+enum Who<'a> {
+    /// kube-scheduler, with these arguments for its plugin, if not the default ones.
+    InTree(&'a str),
+    /// Berth, with this `topologySpread` section, if not the default one.
+    Berth(&'a str),
+}
+
+/// How a burst ended, and how bad it was on the way.
+#[derive(Debug)]
+struct Outcome {
+    last: BTreeMap<&'static str, usize>,
+    worst: BTreeMap<&'static str, usize>,
+    took: Duration,
+}
+
+/// The difference between the fullest and the emptiest domain of a key.
+struct Skew {
+    domain_of: HashMap<String, String>,
+    pods: HashMap<String, usize>,
+}
+
+impl Skew {
+    fn new(nodes: &[Node], key: &str) -> Self {
+        let domain = |node: &Node| {
+            let name = node.metadata.name.clone()?;
+            Some((name, node.metadata.labels.as_ref()?.get(key)?.clone()))
+        };
+        let domain_of: HashMap<_, _> = nodes.iter().filter_map(domain).collect();
+        let pods = domain_of.values().map(|domain| (domain.clone(), 0)).collect();
+        Self { domain_of, pods }
+    }
+
+    /// Takes in a placement and tells the skew then.
+    fn place(&mut self, node: &str) -> Result<usize> {
+        let domain = self.domain_of.get(node).with_context(|| format!("{node} has no domain"))?;
+        *self.pods.entry(domain.clone()).or_default() += 1;
+        let most = self.pods.values().max().copied().unwrap_or(0);
+        Ok(most - self.pods.values().min().copied().unwrap_or(0))
+    }
+}
+
+/// `count` pods of one Service on 500 nodes in 3 zones and 25 racks, created at once.
+async fn burst(who: Who<'_>, count: usize) -> Result<Outcome> {
+    let mut outcome = None;
+    ControlPlane::run(Options::default(), async |plane| {
+        let client = plane.client();
+        let nodes = nodes(500).zones(3).racks(25).build();
+        create_all(&client, &nodes).await?;
+        create(&client, &service("web")).await?;
+        let mut processes = None;
+        let _scheduler = match who {
+            Who::InTree(args) => plane.start_scheduler(&format!("{IN_TREE}{args}"), None).await?,
+            Who::Berth(section) => {
+                let config = plane.workspace().write("berth.yaml", &berth_config(section))?;
+                let berth = plane.start_berth(berth().config(&config)).await?;
+                let scheduler = plane.start_scheduler(SHIPPED, Some(&berth.url())).await?;
+                processes = Some(berth);
+                scheduler
+            }
+        };
+        let bindings = BindingsWatch::start(&client).await?;
+        let started = Instant::now();
+        create_all(&client, &pods("web", count, |pod| pod.label("app", "web").cpu("10m"))).await?;
+        bindings.wait_until_bound(count, 4 * MINUTE).await?;
+        let took = started.elapsed();
+        bindings.ensure_bound_once()?;
+        if let Some(berth) = &processes {
+            ensure_cache_is_right(berth, count as u64).await?;
+            let waited = berth.metrics().await?;
+            let (seconds, times) = (
+                waited.sum("berth_filter_wait_seconds_sum", &[]),
+                waited.sum("berth_filter_wait_seconds_count", &[]),
+            );
+            report(&format!("filter waited {times} times for a bind call, {seconds:.2} s in all"));
+        }
+        let mut last = BTreeMap::new();
+        let mut worst = BTreeMap::new();
+        for key in [ZONE, RACK, HOST] {
+            let mut skew = Skew::new(&nodes, key);
+            for node in bindings.transitions().iter().filter_map(|transition| transition.to.as_deref()) {
+                let now = skew.place(node)?;
+                last.insert(key, now);
+                let worst = worst.entry(key).or_insert(0);
+                *worst = now.max(*worst);
+            }
+        }
+        outcome = Some(Outcome { last, worst, took });
+        Ok(())
+    })
+    .await?;
+    outcome.context("no outcome")
+}
+
+fn berth_config(section: &str) -> String {
+    format!("apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\ntopologySpread: {section}\n")
+}
+
+#[tokio::test]
+async fn soft_defaults_spread_a_burst_as_well_as_in_tree() -> Result<()> {
+    let in_tree = burst(Who::InTree(""), 1500).await?;
+    report(&format!("in-tree {in_tree:?}"));
+    let ours = burst(Who::Berth("{defaultingType: System}"), 1500).await?;
+    report(&format!("Berth   {ours:?}"));
+    for key in [ZONE, HOST] {
+        ensure!(ours.last[key] <= in_tree.last[key] + 1, "{key} at the end: {ours:?} against {in_tree:?}");
+        ensure!(ours.worst[key] <= in_tree.worst[key] + 1, "{key} on the way: {ours:?} against {in_tree:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_hard_default_holds_in_a_burst() -> Result<()> {
+    let constraint = "{maxSkew: 1, topologyKey: example.com/rack, whenUnsatisfiable: DoNotSchedule}";
+    let list = format!("{{defaultingType: List, defaultConstraints: [{constraint}]}}");
+    let args = format!("profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n    args: {list}\n");
+    let in_tree = burst(Who::InTree(&args), 400).await?;
+    report(&format!("in-tree {in_tree:?}"));
+    let ours = burst(Who::Berth(&list), 400).await?;
+    report(&format!("Berth   {ours:?}"));
+    ensure!(ours.last[RACK] <= 1, "the limit does not hold at the end: {ours:?}");
+    ensure!(ours.worst[RACK] <= in_tree.worst[RACK].max(1), "on the way: {ours:?} against {in_tree:?}");
+    Ok(())
+}

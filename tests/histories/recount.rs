@@ -1,0 +1,68 @@
+//! What the view keeps up to date step by step, counted afresh.
+
+use std::collections::HashMap;
+
+use berth::model::selector::Requirement;
+use berth::model::{Name, Selector};
+use berth::view::{CounterKey, DomainId, Needs, View};
+
+use super::model::Hosts;
+
+fn label() -> Name {
+    Name::from("v")
+}
+
+/// A selector, and which labels it matches, in plain words.
+type Counted = (Requirement, fn(Option<u8>) -> bool);
+
+fn counted() -> [Counted; 3] {
+    let zero = || Box::new([Name::from("0")]);
+    [
+        (Requirement::Exists(label()), |label| label.is_some()),
+        (Requirement::In(label(), zero()), |label| label == Some(0)),
+        (Requirement::NotIn(label(), zero()), |label| label != Some(0)),
+    ]
+}
+
+fn key(requirement: Requirement) -> CounterKey {
+    let selector: Selector = [requirement].into_iter().collect();
+    CounterKey { namespace: Name::from("default"), selector }
+}
+
+/// What decisions ask for.
+pub fn needs() -> Needs {
+    let counters = counted().into_iter().map(|(requirement, _)| key(requirement)).collect();
+    Needs { counters, topology_keys: vec![label()] }
+}
+
+/// Asserts that what is kept equals what is there.
+pub fn compare(view: &View, hosts: &Hosts, when: &str) {
+    for (requirement, matches) in counted() {
+        let key = key(requirement);
+        let Some(counter) = view.counter(&key) else { continue };
+        let mut total = 0;
+        for (name, (_, pods)) in hosts {
+            let id = view.host_id(name).expect("a host has a number");
+            let expected = pods.iter().filter(|(_, label)| matches(*label)).count();
+            assert_eq!(counter.on(id) as usize, expected, "pods on {name} that match {key:?} {when}");
+            total += expected;
+        }
+        let sum: u32 = counter.per_host().sum();
+        assert_eq!(sum as usize, total, "no pod is counted on a host that is not there, {key:?} {when}");
+    }
+    let Some(domains) = view.domains("v") else { return };
+    let mut values: HashMap<DomainId, u8> = HashMap::new();
+    for (name, (label, _)) in hosts {
+        let id = view.host_id(name).expect("a host has a number");
+        let domain = domains.of(id);
+        assert_eq!(domain.is_some(), label.is_some(), "{name} is in a domain if its node is labelled {when}");
+        if let (Some(domain), Some(label)) = (domain, label) {
+            let first = *values.entry(domain).or_insert(*label);
+            assert_eq!(first, *label, "{name} shares a domain with another label {when}");
+        }
+    }
+    let mut labels: Vec<_> = hosts.values().filter_map(|(label, _)| *label).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    assert_eq!(values.len(), labels.len(), "as many domains as labels {when}");
+}

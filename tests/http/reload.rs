@@ -1,0 +1,72 @@
+//! The configuration file is picked up when it changes.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use berth::app::Source;
+
+use crate::support::running::Running;
+use crate::support::small_cluster::{CONFIG_HEAD, SNAPSHOT};
+use crate::support::waiting::until_true;
+
+fn reloads(berth: &Running, result: &str) -> u64 {
+    berth.count(&format!("berth_config_reloads_total{{result=\"{result}\"}}"))
+}
+
+fn in_force(berth: &Running, setting: &str) -> bool {
+    berth.admin("/configz").body.contains(setting)
+}
+
+#[test]
+fn a_good_change_takes_effect_and_a_bad_one_does_not() {
+    let berth = Running::start("server: {ledgerTtl: 30s}\n");
+    let file = berth.directory.path().join("berth.yaml");
+    let write = |text: &str| std::fs::write(&file, format!("{CONFIG_HEAD}{text}")).expect("written");
+    assert!(in_force(&berth, r#""ledgerTtl":"30s""#));
+    assert_eq!((reloads(&berth, "success"), reloads(&berth, "failure")), (0, 0));
+
+    write("server: {ledgerTtl: 45s, limits: {maxBodyBytes: 10}}\n");
+    until_true("the change is taken up", || reloads(&berth, "success") == 1);
+    assert!(in_force(&berth, r#""ledgerTtl":"45s""#));
+    assert_eq!(berth.post("/filter", "longer than ten bytes").status, 413, "and is what requests meet");
+
+    write("server: {ledgerTtl: soon}\n");
+    until_true("the bad change is noticed", || reloads(&berth, "failure") == 1);
+    assert!(in_force(&berth, r#""ledgerTtl":"45s""#), "the old one stays");
+    assert_eq!(berth.count("berth_config_current"), 0);
+    assert_eq!(berth.admin("/readyz").status, 200, "and nobody is worse off");
+
+    std::fs::remove_file(&file).expect("removed");
+    until_true("that the file is gone is noticed", || reloads(&berth, "failure") == 2);
+    assert!(in_force(&berth, r#""ledgerTtl":"45s""#), "the old one stays");
+
+    write("server: {ledgerTtl: 50s}\n");
+    until_true("a good file is taken up again", || reloads(&berth, "success") == 2);
+    assert!(in_force(&berth, r#""ledgerTtl":"50s""#));
+    assert_eq!(berth.count("berth_config_current"), 1);
+}
+
+/// Lays a version down and swaps the link to it, as the kubelet does.
+fn publish(volume: &Path, version: &str, text: &str) {
+    let data = volume.join(version);
+    std::fs::create_dir(&data).expect("a directory");
+    std::fs::write(data.join("berth.yaml"), format!("{CONFIG_HEAD}{text}")).expect("written");
+    symlink(version, volume.join("..data_tmp")).expect("a link");
+    std::fs::rename(volume.join("..data_tmp"), volume.join("..data")).expect("swapped");
+}
+
+#[test]
+fn a_config_map_volume_that_swaps_its_link_is_noticed() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let volume = directory.path().to_owned();
+    publish(&volume, "..2026_01_01", "server: {ledgerTtl: 31s}\n");
+    let file = volume.join("berth.yaml");
+    symlink("..data/berth.yaml", &file).expect("a link");
+    let berth = Running::start_with(directory, file, Source::SnapshotText(SNAPSHOT.to_owned()));
+    assert!(in_force(&berth, r#""ledgerTtl":"31s""#));
+
+    publish(&volume, "..2026_01_02", "server: {ledgerTtl: 32s}\n");
+    std::fs::remove_dir_all(volume.join("..2026_01_01")).expect("removed");
+    until_true("the swap is noticed", || in_force(&berth, r#""ledgerTtl":"32s""#));
+    assert_eq!((reloads(&berth, "success"), reloads(&berth, "failure")), (1, 0));
+}

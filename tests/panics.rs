@@ -1,0 +1,140 @@
+//! A policy that panics: caught, counted, answered with what does the least harm, and life goes on.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking, and so does this policy")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
+use berth::cluster::{Binder, Freshness, Interner, Store};
+use berth::config::Config;
+use berth::engine::Engine;
+use berth::metrics::Metrics;
+use berth::policy::{Policy, Question, Rejection, Verdicts};
+use berth::server::verbs_service::VerbsService;
+use berth::verbs::Verbs;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+
+/// Does half of its work and then fails, as long as it is told to.
+struct Faulty(Arc<AtomicBool>);
+
+impl Faulty {
+    fn fail(&self) {
+        assert!(!self.0.load(Ordering::Relaxed), "a bug in a policy");
+    }
+}
+
+impl Policy for Faulty {
+    fn name(&self) -> &'static str {
+        "faulty"
+    }
+
+    fn filter(&self, _: Question<'_>, verdicts: &mut Verdicts) {
+        verdicts.reject(0, Rejection { policy: "faulty", reason: "first is worst", resolvable: true });
+        self.fail();
+    }
+
+    fn prioritize(&self, _: Question<'_>, scores: &mut [i64]) {
+        scores.fill(99);
+        self.fail();
+    }
+
+    fn preempt(&self, _: Question<'_>, kept: &mut [bool]) {
+        kept[0] = false;
+        self.fail();
+    }
+}
+
+struct Served {
+    service: VerbsService,
+    store: Arc<Store>,
+    metrics: Arc<Metrics>,
+    faulty: Arc<AtomicBool>,
+}
+
+impl Served {
+    fn new() -> Self {
+        let metrics = Arc::new(Metrics::new().expect("metrics"));
+        let store = Arc::new(Store::new(metrics.clone()));
+        let freshness = Arc::new(Freshness::default());
+        freshness.mark_all_current();
+        let faulty = Arc::new(AtomicBool::new(true));
+        let verbs = Verbs {
+            binder: Binder::InMemory(store.clone()),
+            store: store.clone(),
+            freshness,
+            engine: Arc::new(ArcSwap::from_pointee(Engine::new(
+                vec![Box::new(Faulty(faulty.clone()))],
+                metrics.clone(),
+            ))),
+            config: Arc::new(ArcSwap::from_pointee(Config::default())),
+            interner: Arc::new(Interner::default()),
+            metrics: metrics.clone(),
+        };
+        Self { service: VerbsService::new(Arc::new(verbs)), store, metrics, faulty }
+    }
+
+    async fn ask(&self, path: &str, body: &str) -> String {
+        let request = Request::post(path).body(Full::new(Bytes::copy_from_slice(body.as_bytes())));
+        let answer = self.service.handle(request.expect("a request")).await;
+        assert_eq!(answer.status(), 200, "{path}");
+        let Ok(body) = answer.into_body().collect().await;
+        String::from_utf8(body.to_bytes().to_vec()).expect("text")
+    }
+
+    fn panics(&self, verb: &str) -> u64 {
+        self.metrics.panics.with_label_values(&[verb]).get()
+    }
+}
+
+const NAMES: &str = r#"{"Pod":{"metadata":{"name":"p","namespace":"d","uid":"u"}},"NodeNames":["a","b"]}"#;
+const VICTIMS: &str = r#"{"Pod":{"metadata":{"name":"p","namespace":"d","uid":"u"}},"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"v"}],"NumPDBViolations":0},"b":{"Pods":[],"NumPDBViolations":0}}}"#;
+const KEPT: &str = r#"{"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"v"}],"NumPDBViolations":0},"b":{"Pods":[],"NumPDBViolations":0}}}"#;
+const BOTH: &str = r#"[{"Host":"a","Score":0},{"Host":"b","Score":0}]"#;
+
+#[tokio::test]
+async fn a_panicking_policy_costs_one_decision_and_nothing_else() {
+    let served = Served::new();
+    for round in 1..=3 {
+        let filtered: serde_json::Value =
+            serde_json::from_str(&served.ask("/filter", NAMES).await).expect("JSON");
+        assert_ne!(filtered["Error"], "", "filter says so, and kube-scheduler tries again");
+        assert!(filtered["NodeNames"].is_null() && filtered["FailedNodes"].is_null(), "{filtered}");
+        assert!(served.store.view().ledger().is_empty(), "nothing was offered");
+        assert_eq!(served.ask("/prioritize", NAMES).await, BOTH, "no half-made scores");
+        assert_eq!(served.ask("/preempt", VICTIMS).await, KEPT, "kube-scheduler's own candidates stand");
+        for verb in ["filter", "prioritize", "preempt"] {
+            assert_eq!(served.panics(verb), round, "{verb}");
+        }
+    }
+
+    served.faulty.store(false, Ordering::Relaxed);
+    assert_eq!(
+        served.ask("/filter", NAMES).await,
+        r#"{"Nodes":null,"NodeNames":["b"],"FailedNodes":{"a":"first is worst"},"FailedAndUnresolvableNodes":{},"Error":""}"#,
+    );
+    let rejected = served.metrics.nodes_rejected.with_label_values(&["faulty", "first is worst"]).get();
+    assert_eq!(rejected, 1, "only decisions that were answered count");
+    assert_eq!(
+        served.ask("/prioritize", NAMES).await,
+        r#"[{"Host":"a","Score":10},{"Host":"b","Score":10}]"#,
+        "kube-scheduler does not check the range, so we do"
+    );
+    assert_eq!(
+        served.ask("/preempt", VICTIMS).await,
+        r#"{"NodeNameToMetaVictims":{"b":{"Pods":[],"NumPDBViolations":0}}}"#,
+    );
+    assert_eq!(served.panics("filter"), 3);
+}
+
+#[tokio::test]
+async fn a_large_call_that_panics_off_the_event_loop_is_answered_too() {
+    let served = Served::new();
+    let padding = "x".repeat(1024 * 1024);
+    let body = NAMES.replace("\"NodeNames\"", &format!("\"Padding\":\"{padding}\",\"NodeNames\""));
+    assert!(served.ask("/filter", &body).await.contains(r#""Error":"berth: "#));
+    assert_eq!(served.panics("filter"), 1);
+    served.faulty.store(false, Ordering::Relaxed);
+    assert!(served.ask("/filter", &body).await.contains(r#""NodeNames":["b"]"#));
+}

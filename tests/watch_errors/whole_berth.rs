@@ -1,0 +1,138 @@
+//! All of Berth on the fake API server: readiness, filter's answers, and bindings.
+
+use berth::app::Source;
+use berth::model::Kind;
+use serde_json::json;
+
+use super::fake_api::{FakeApi, List, node, pod};
+use crate::support::running::Running;
+use crate::support::small_cluster::CONFIG_HEAD;
+use crate::support::waiting::until_true;
+
+const FILTER: &str = r#"{"Pod":{"metadata":{"name":"p","namespace":"d","uid":"uid-p"}},"NodeNames":["a"]}"#;
+const BIND: &str = r#"{"PodName":"p","PodNamespace":"d","PodUID":"uid-p","Node":"a"}"#;
+
+fn start(api: &FakeApi, config: &str) -> Running {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let kubeconfig = directory.path().join("kubeconfig");
+    let content = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": api.url().to_string()}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    });
+    std::fs::write(&kubeconfig, content.to_string()).expect("written");
+    let file = directory.path().join("berth.yaml");
+    std::fs::write(&file, format!("{CONFIG_HEAD}{config}")).expect("written");
+    Running::start_with(directory, file, Source::ApiServer(Some(kubeconfig)))
+}
+
+fn until_ready(berth: &Running) {
+    until_true("ready", || berth.admin("/readyz").status == 200);
+}
+
+fn filter_error(berth: &Running) -> String {
+    let answer = berth.post("/filter", FILTER);
+    assert_eq!(answer.status, 200);
+    let value: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+    value["Error"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn before_everything_is_synced_berth_is_not_ready_and_says_so() {
+    let api = FakeApi::start();
+    api.fail_lists(Kind::Service, 500, usize::from(u16::MAX));
+    api.serve(Kind::Node, List::of([node("a")]));
+    let berth = start(&api, "");
+    until_true("the nodes are there", || berth.count(r#"berth_cache_objects{kind="Node"}"#) == 1);
+    let readiness = berth.admin("/readyz");
+    assert_eq!(readiness.status, 503);
+    assert!(readiness.body.contains("[-] Service: not synced"), "{}", readiness.body);
+    assert_eq!(berth.admin("/livez").status, 200, "that is no reason to be restarted");
+    assert!(filter_error(&berth).contains("not synced"));
+    assert_eq!(berth.count(r#"berth_ledger_entries{state="assumed"}"#), 0, "nothing was offered");
+
+    api.fail_lists(Kind::Service, 500, 0);
+    until_ready(&berth);
+    assert_eq!(filter_error(&berth), "");
+}
+
+#[test]
+fn a_cut_that_lasts_costs_readiness_until_it_is_over() {
+    let api = FakeApi::start();
+    api.serve(Kind::Node, List::of([node("a")]));
+    let berth = start(&api, "server: {stalenessLimit: 300ms}\n");
+    until_ready(&berth);
+    assert_eq!(filter_error(&berth), "");
+
+    api.vanish();
+    until_true("not ready", || berth.admin("/readyz").status == 503);
+    assert!(berth.admin("/readyz").body.contains("watch cut"), "and why");
+    assert!(filter_error(&berth).contains("stale"), "filter says so too");
+    let staleness = |berth: &Running| {
+        let page = berth.admin("/metrics").body;
+        crate::support::metrics_page::value(&page, r#"berth_cache_staleness_seconds{kind="Node"}"#)
+    };
+    assert!(staleness(&berth).is_some_and(|seconds| seconds >= 0.3), "{:?}", staleness(&berth));
+
+    api.come_back();
+    until_ready(&berth);
+    assert_eq!(filter_error(&berth), "");
+    assert!(staleness(&berth).is_some_and(|seconds| seconds < 0.3), "{:?}", staleness(&berth));
+}
+
+#[test]
+fn a_binding_is_created_refused_or_left_in_doubt() {
+    let api = FakeApi::start();
+    api.serve(Kind::Node, List::of([node("a")]));
+    api.serve(Kind::Pod, List::of([pod("p", None)]));
+    let berth = start(&api, "");
+    until_ready(&berth);
+    let assumed = || berth.count(r#"berth_ledger_entries{state="assumed"}"#);
+    let bindings = |result: &str| berth.count(&format!("berth_bindings_total{{result=\"{result}\"}}"));
+
+    api.answer_bindings_with(409);
+    assert!(berth.post("/bind", BIND).body.contains("as told"), "the API server's own words");
+    assert_eq!((assumed(), bindings("refused")), (0, 1), "the place is given back");
+
+    api.answer_bindings_with(500);
+    assert_ne!(berth.post("/bind", BIND).body, r#"{"Error":""}"#);
+    assert_eq!((assumed(), bindings("unknown")), (1, 1), "it may have been stored: remembered");
+
+    api.answer_bindings_with(201);
+    assert_eq!(berth.post("/bind", BIND).body, r#"{"Error":""}"#);
+    assert_eq!((assumed(), bindings("bound")), (1, 1));
+    let binding = api.last_binding();
+    assert_eq!(binding["target"]["name"], "a");
+    assert_eq!(binding["target"]["kind"], "Node");
+    assert_eq!(binding["metadata"]["uid"], "uid-p", "a recreated pod is not bound by mistake");
+
+    until_true("watched", || api.is_watched(Kind::Pod));
+    api.event(Kind::Pod, "MODIFIED", &pod("p", Some("a")));
+    until_true("the watch confirms it", || assumed() == 0);
+    assert_eq!(berth.count(r#"berth_ledger_dropped_total{cause="bind_refused"}"#), 1);
+}
+
+#[test]
+fn the_comparer_finds_what_differs() {
+    let api = FakeApi::start();
+    api.serve(Kind::Node, List::of([node("a"), node("b")]));
+    let berth = start(&api, "");
+    until_ready(&berth);
+    let compared = || -> serde_json::Value {
+        let answer = berth.admin("/debug/cache/compare");
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        serde_json::from_str(&answer.body).expect("JSON")
+    };
+    assert_eq!(compared(), json!({"compared": 2, "differences": [], "ledger": 0}));
+
+    // Changed behind the watch's back.
+    let mut relabelled = node("b");
+    relabelled["metadata"]["labels"] = json!({"rack": "1"});
+    api.serve(Kind::Node, List::of([relabelled, node("c")]));
+    let mut differences = compared()["differences"].as_array().cloned().unwrap_or_default();
+    differences.sort_by_key(|difference| difference["object"].to_string());
+    let expected = [("a", "extra"), ("b", "differs"), ("c", "missing")]
+        .map(|(object, what)| json!({"kind": "Node", "object": object, "what": what}));
+    assert_eq!(differences, expected);
+}
