@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::vocabulary::{HOSTNAME, NODE_LABELS, RACK, ZONE};
+use crate::case::NO_LABEL_VALUE;
 use crate::rng::Rng;
 
 /// A pod spec with demands, often none.
@@ -91,7 +92,7 @@ fn values(rng: &mut Rng, key: &str) -> Vec<Value> {
             (HOSTNAME, _) => rng.pick(&["n0", "n1", "n2", "n3", "n4"]).into(),
             (_, Some((_, values, _))) => rng.pick(values).into(),
             // No label value: the whole term is void.
-            _ => rng.pick(&["a", "_x_"]).into(),
+            _ => rng.pick(&["a", NO_LABEL_VALUE]).into(),
         })
         .collect()
 }
