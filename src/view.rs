@@ -16,7 +16,7 @@ use imbl::HashMap;
 
 use self::counters::Counters;
 pub use self::counters::{Counter, CounterKey};
-pub use self::domains::{DomainId, Domains};
+pub use self::domains::{DomainId, Domains, Lies};
 use self::hosts::Hosts;
 pub use self::hosts::{Host, HostId};
 pub use self::namespaced::Namespaced;
@@ -83,9 +83,14 @@ impl View {
         self.hosts.id(name)
     }
 
-    /// Every host number in order, with its host if it is in use.
-    pub fn numbered_hosts_dense(&self) -> impl Iterator<Item = (HostId, Option<&Host>)> {
-        self.hosts.slots().map(Option::as_ref).enumerate()
+    /// The host of that number.
+    pub fn host_numbered(&self, id: HostId) -> Option<&Host> {
+        self.hosts.get(id)
+    }
+
+    /// One more than the highest host number in use.
+    pub fn host_numbers(&self) -> usize {
+        self.hosts.slots().len()
     }
 
     /// How many nodes there are.

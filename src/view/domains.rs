@@ -2,19 +2,31 @@
 
 use std::collections::HashMap;
 
-use super::HostId;
 use super::hosts::Hosts;
+use super::{Host, HostId};
 use crate::model::Name;
 
 /// A domain's number, dense from 0.
 pub type DomainId = usize;
 
-const NONE: u32 = u32::MAX;
+/// Where a host lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lies {
+    /// In this domain.
+    In(DomainId),
+    /// In none: its node lacks the label.
+    Unlabelled,
+    /// Nowhere: its node is not known.
+    Nowhere,
+}
+
+const UNLABELLED: u32 = u32::MAX - 1;
+const NOWHERE: u32 = u32::MAX;
 
 /// The domains of one topology key. Made on first use, and anew when a node comes, goes or is relabelled.
 #[derive(Debug)]
 pub struct Domains {
-    /// By host number.
+    /// By host number; plain numbers because every call reads all of them.
     of: Vec<u32>,
     /// How many there are.
     len: usize,
@@ -25,9 +37,10 @@ pub struct Domains {
 impl Domains {
     pub(super) fn build(hosts: &Hosts, key: &str) -> Self {
         let mut ids: HashMap<Name, u32> = HashMap::new();
-        let mut domain = |host: Option<&super::Host>| -> u32 {
-            let Some(value) = host.and_then(|host| host.node.as_ref()?.labels.get(key)) else { return NONE };
-            let next = u32::try_from(ids.len()).unwrap_or(NONE);
+        let mut domain = |host: Option<&Host>| -> u32 {
+            let Some(node) = host.and_then(|host| host.node.as_ref()) else { return NOWHERE };
+            let Some(value) = node.labels.get(key) else { return UNLABELLED };
+            let next = u32::try_from(ids.len()).unwrap_or(UNLABELLED);
             *ids.entry(value.clone()).or_insert(next)
         };
         let of = hosts.slots().map(|slot| domain(slot.as_ref())).collect();
@@ -35,9 +48,13 @@ impl Domains {
         Self { of, len: ids.len(), empty_value }
     }
 
-    /// The domain of a host; `None` if its node is not known or lacks the label.
-    pub fn of(&self, host: HostId) -> Option<DomainId> {
-        self.of.get(host).copied().filter(|id| *id != NONE).map(|id| id as DomainId)
+    /// Where a host lies.
+    pub fn of(&self, host: HostId) -> Lies {
+        match self.of.get(host).copied() {
+            None | Some(NOWHERE) => Lies::Nowhere,
+            Some(UNLABELLED) => Lies::Unlabelled,
+            Some(id) => Lies::In(id as DomainId),
+        }
     }
 
     /// How many domains there are.

@@ -28,7 +28,7 @@ pub struct Host {
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     /// Copied when a host comes or goes, which is rare; looked up for every candidate of every call.
-    ids: Arc<HashMap<Name, HostId>>,
+    ids: Arc<HashMap<Name, HostId, ahash::RandomState>>,
     slots: Vector<Option<Host>>,
     vacant: Vector<HostId>,
     nodes: usize,
@@ -53,7 +53,7 @@ impl Hosts {
     }
 
     /// All slots, by host number.
-    pub fn slots(&self) -> impl Iterator<Item = &Option<Host>> {
+    pub fn slots(&self) -> impl ExactSizeIterator<Item = &Option<Host>> {
         self.slots.iter()
     }
 

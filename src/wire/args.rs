@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::WireError;
@@ -24,6 +24,8 @@ pub struct SchedulingArgs<'a> {
 pub struct Candidates<'a> {
     /// Their names.
     pub names: Vec<Cow<'a, str>>,
+    /// The list of names as it came, if it was one.
+    pub names_as_sent: Option<&'a RawValue>,
     /// Their whole objects, if the caller sent those: one per name, as they came.
     pub objects: Option<Vec<&'a RawValue>>,
 }
@@ -68,16 +70,15 @@ impl<'a> SchedulingArgs<'a> {
         let pod = required_pod(pod)?;
         let candidates = match (nodes, names) {
             (None, Some(names)) => {
-                let names = serde_json::from_str::<Vec<Text<'a>>>(names.get())?;
-                let names = names.into_iter().map(|name| name.0).collect();
-                Candidates { names, objects: None }
+                let Names(list) = serde_json::from_str(names.get())?;
+                Candidates { names: list, names_as_sent: Some(names), objects: None }
             }
             (Some(list), None) => {
                 let Fields([items]) = fields(list.get().as_bytes(), ["items"])?;
                 let objects: Vec<&'a RawValue> =
                     items.map_or(Ok(Vec::new()), |items| serde_json::from_str(items.get()))?;
                 let names = objects.iter().map(node_name).collect::<Result<_, _>>()?;
-                Candidates { names, objects: Some(objects) }
+                Candidates { names, names_as_sent: None, objects: Some(objects) }
             }
             _ => return Err(WireError::NodeForms),
         };
@@ -222,6 +223,31 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
             }
         }
         deserializer.deserialize_str(TextVisitor(PhantomData))
+    }
+}
+
+/// A list of strings.
+struct Names<'a>(Vec<Cow<'a, str>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Names<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NamesVisitor<'a>(PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> Visitor<'de> for NamesVisitor<'a> {
+            type Value = Names<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of strings")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Names<'a>, A::Error> {
+                let mut names = Vec::with_capacity(256);
+                while let Some(Text(name)) = list.next_element()? {
+                    names.push(name);
+                }
+                Ok(Names(names))
+            }
+        }
+        deserializer.deserialize_seq(NamesVisitor(PhantomData))
     }
 }
 

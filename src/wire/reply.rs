@@ -13,10 +13,16 @@ pub fn filter(candidates: &Candidates<'_>, verdicts: &Verdicts) -> Vec<u8> {
     match &candidates.objects {
         None => {
             out.extend_from_slice(br#"{"Nodes":null,"NodeNames":"#);
-            let names = candidates.names.iter().enumerate();
-            list(&mut out, names.filter(|(at, _)| verdicts.passes(*at)), |out, (_, name)| {
-                string(out, name);
-            });
+            match candidates.names_as_sent {
+                // Everybody passes: the list goes back as it came.
+                Some(list) if verdicts.passing() == candidates.names.len() => raw(&mut out, list),
+                _ => {
+                    let names = candidates.names.iter().enumerate();
+                    list(&mut out, names.filter(|(at, _)| verdicts.passes(*at)), |out, (_, name)| {
+                        string(out, name);
+                    });
+                }
+            }
         }
         Some(objects) => {
             out.extend_from_slice(br#"{"Nodes":{"metadata":{},"items":"#);
@@ -52,7 +58,11 @@ pub fn prioritize(names: &[Cow<'_, str>], scores: &[i64]) -> Vec<u8> {
         out.extend_from_slice(br#"{"Host":"#);
         string(out, name);
         out.extend_from_slice(br#","Score":"#);
-        out.extend_from_slice(score.to_string().as_bytes());
+        match u8::try_from(*score) {
+            // Nearly all scores are one digit, and there are thousands of them.
+            Ok(digit @ 0..=9) => out.push(b'0' + digit),
+            _ => out.extend_from_slice(score.to_string().as_bytes()),
+        }
         out.push(b'}');
     });
     out
@@ -148,7 +158,11 @@ mod tests {
 
     #[test]
     fn rejected_nodes_are_sorted_by_whether_preemption_could_help() {
-        let candidates = Candidates { names: vec!["a".into(), "b\"".into(), "c".into()], objects: None };
+        let candidates = Candidates {
+            names: vec!["a".into(), "b\"".into(), "c".into()],
+            names_as_sent: None,
+            objects: None,
+        };
         let mut verdicts = Verdicts::all_pass(3);
         let policy = "test";
         verdicts.reject(1, Rejection { policy, reason: "too full", resolvable: true });

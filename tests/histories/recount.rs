@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use berth::model::selector::Requirement;
 use berth::model::{Name, Selector};
-use berth::view::{CounterKey, DomainId, Needs, View};
+use berth::view::{CounterKey, DomainId, Lies, Needs, View};
 
 use super::model::Hosts;
 
@@ -54,7 +54,10 @@ pub fn compare(view: &View, hosts: &Hosts, when: &str) {
     let mut values: HashMap<DomainId, u8> = HashMap::new();
     for (name, (label, _)) in hosts {
         let id = view.host_id(name).expect("a host has a number");
-        let domain = domains.of(id);
+        let domain = match domains.of(id) {
+            Lies::In(domain) => Some(domain),
+            Lies::Unlabelled | Lies::Nowhere => None,
+        };
         assert_eq!(domain.is_some(), label.is_some(), "{name} is in a domain if its node is labelled {when}");
         if let (Some(domain), Some(label)) = (domain, label) {
             let first = *values.entry(domain).or_insert(*label);

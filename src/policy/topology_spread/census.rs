@@ -3,7 +3,7 @@
 use super::Case;
 use super::rules::Constraint;
 use crate::policy::Question;
-use crate::view::{Counter, DomainId, Domains, HostId};
+use crate::view::{Counter, DomainId, Domains, HostId, Lies};
 
 /// What is known of the constraints at hand, in their order.
 pub struct Census<'a> {
@@ -39,44 +39,65 @@ impl<'a> Census<'a> {
         require_all_keys: bool,
         wanted: impl Fn(usize, DomainId) -> bool,
     ) {
-        let mut counts = self.counter.per_host();
-        for (host, found) in question.view.numbered_hosts_dense() {
-            let matching = i64::from(counts.next().unwrap_or(0));
-            let Some(node) = found.and_then(|host| host.node.as_ref()) else { continue };
-            if require_all_keys && !self.has_all_keys(host) {
+        let picky = |constraint: &Constraint| {
+            constraint.honor_taints || (constraint.honor_affinity && !question.requirements.fit_every_node())
+        };
+        let any_picky = self.keys.iter().any(|key| picky(key.constraint));
+        let counts = self.counter.per_host().chain(std::iter::repeat(0));
+        for (host, matching) in (0..question.view.host_numbers()).zip(counts) {
+            if !self.takes_part(host, require_all_keys) {
                 continue;
             }
-            let mut allowed = None;
-            let mut tolerated = None;
+            // Looking at the node itself is what costs, so it is done only if something depends on it.
+            let inclusion = if any_picky { Inclusion::of(host, question) } else { Inclusion::FULL };
             for (at, key) in self.keys.iter_mut().enumerate() {
-                let requirements = question.requirements;
-                if key.constraint.honor_affinity && !*allowed.get_or_insert_with(|| requirements.allow(node))
-                {
-                    continue;
-                }
-                if key.constraint.honor_taints
-                    && !*tolerated.get_or_insert_with(|| requirements.tolerate(&node.taints))
-                {
-                    continue;
-                }
                 let domain = key.domain_or_unlabelled(host);
-                if wanted(at, domain) {
-                    *key.pods[domain].get_or_insert(0) += matching;
+                if inclusion.counts_for(key.constraint) && wanted(at, domain) {
+                    *key.pods[domain].get_or_insert(0) += i64::from(matching);
                 }
             }
         }
     }
 
-    /// Whether the host's node carries every topology label.
-    pub fn has_all_keys(&self, host: HostId) -> bool {
-        self.keys.iter().all(|key| key.domains.of(host).is_some())
+    /// Whether the host's node is known and, if asked for, carries every topology label.
+    pub fn takes_part(&self, host: HostId, require_all_keys: bool) -> bool {
+        self.keys.iter().all(|key| match key.domains.of(host) {
+            Lies::In(_) => true,
+            Lies::Unlabelled => !require_all_keys,
+            Lies::Nowhere => false,
+        })
+    }
+}
+
+/// Whether the pod could be on a node at all, as far as constraints ask.
+#[derive(Clone, Copy)]
+struct Inclusion {
+    allowed: bool,
+    tolerated: bool,
+}
+
+impl Inclusion {
+    const FULL: Self = Self { allowed: true, tolerated: true };
+
+    fn of(host: HostId, question: &Question<'_>) -> Self {
+        let node = question.view.host_numbered(host).and_then(|host| host.node.as_ref());
+        node.map_or(Self::FULL, |node| Self {
+            allowed: question.requirements.allow(node),
+            tolerated: question.requirements.tolerate(&node.taints),
+        })
+    }
+
+    fn counts_for(self, constraint: &Constraint) -> bool {
+        (self.allowed || !constraint.honor_affinity) && (self.tolerated || !constraint.honor_taints)
     }
 }
 
 impl Key<'_> {
     /// The domain of a host. A missing label reads as an empty value, as in a Go map.
     pub fn domain_or_unlabelled(&self, host: HostId) -> DomainId {
-        let unlabelled = || self.domains.empty_value().unwrap_or(self.domains.len());
-        self.domains.of(host).unwrap_or_else(unlabelled)
+        match self.domains.of(host) {
+            Lies::In(domain) => domain,
+            _ => self.domains.empty_value().unwrap_or(self.domains.len()),
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Case, Census, NAME};
 use crate::ledger::Phase;
 use crate::policy::{Question, Rejection, Verdicts};
+use crate::view::Lies;
 
 const TOO_MUCH_SKEW: Rejection =
     Rejection { policy: NAME, reason: "default topology spread: too much skew", resolvable: true };
@@ -25,15 +26,21 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
         census.keys.iter().map(|key| least(key.constraint.min_domains, &key.pods)).collect();
 
     for (at, name) in question.candidates.iter().enumerate() {
-        let known = question.view.host_id(name).filter(|_| question.view.node(name).is_some());
-        let Some(host) = known else {
+        let Some(host) = question.view.host_id(name) else {
             verdicts.reject(at, UNKNOWN_NODE);
             continue;
         };
         for (key, least) in census.keys.iter().zip(&least) {
-            let Some(domain) = key.domains.of(host) else {
-                verdicts.reject(at, NO_LABEL);
-                break;
+            let domain = match key.domains.of(host) {
+                Lies::In(domain) => domain,
+                Lies::Unlabelled => {
+                    verdicts.reject(at, NO_LABEL);
+                    break;
+                }
+                Lies::Nowhere => {
+                    verdicts.reject(at, UNKNOWN_NODE);
+                    break;
+                }
             };
             let skew = key.pods[domain].unwrap_or(0) + own - least;
             if skew + open.count > key.constraint.max_skew {

@@ -2,7 +2,7 @@
 
 use super::{Case, Census};
 use crate::policy::Question;
-use crate::view::HostId;
+use crate::view::{HostId, Lies};
 
 const MAX_NODE_SCORE: i64 = 100;
 
@@ -44,10 +44,8 @@ pub fn scores(case: &Case<'_>, question: &Question<'_>) -> Option<Vec<i64>> {
 
 /// The candidates that take part; the others are known not to, or not known at all.
 fn rated(census: &Census<'_>, require_all_keys: bool, question: &Question<'_>) -> Vec<Option<HostId>> {
-    let rated = |name: &str| {
-        let host = question.view.host_id(name).filter(|_| question.view.node(name).is_some())?;
-        (!require_all_keys || census.has_all_keys(host)).then_some(host)
-    };
+    let rated =
+        |name: &str| question.view.host_id(name).filter(|host| census.takes_part(*host, require_all_keys));
     question.candidates.iter().map(|name| rated(name)).collect()
 }
 
@@ -56,7 +54,7 @@ fn rated(census: &Census<'_>, require_all_keys: bool, question: &Question<'_>) -
 fn raw_score(census: &Census<'_>, weights: &[f64], host: HostId) -> i64 {
     let mut score = 0.0;
     for (key, weight) in census.keys.iter().zip(weights) {
-        let Some(domain) = key.domains.of(host) else { continue };
+        let Lies::In(domain) = key.domains.of(host) else { continue };
         let matching = if key.constraint.is_per_host() {
             i64::from(census.counter.on(host))
         } else {
