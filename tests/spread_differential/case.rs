@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// Admitted as a label value by API servers of old, and none all the same.
+pub const NO_LABEL_VALUE: &str = "_x_";
+
 /// The lists of objects in a case.
 pub const OBJECTS: [&str; 6] =
     ["nodes", "pods", "services", "replicationControllers", "replicaSets", "statefulSets"];
@@ -48,6 +51,12 @@ impl Case {
         let lists = OBJECTS.iter().filter_map(|list| self.0[*list].as_array());
         let items: Vec<&Value> = lists.flatten().collect();
         json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+    }
+
+    /// How many controllers have a selector that means nothing.
+    pub fn void_selectors(&self) -> usize {
+        let sets = ["replicaSets", "statefulSets"].into_iter().filter_map(|list| self.0[list].as_array());
+        sets.flatten().filter(|set| set.to_string().contains(NO_LABEL_VALUE)).count()
     }
 
     /// What kube-scheduler would send.

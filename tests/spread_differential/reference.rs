@@ -23,17 +23,17 @@ pub struct Answer {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Filter {
-    pub pre_filter: Status,
+    #[serde(rename = "preFilter")]
+    pub prepared: Status,
     #[serde(default)]
     pub nodes: Vec<Status>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Score {
-    pub pre_score: Status,
+    #[serde(rename = "preScore")]
+    pub prepared: Status,
     #[serde(default)]
     pub raw: Vec<i64>,
     #[serde(default)]
@@ -74,9 +74,9 @@ impl Reference {
             .spawn()
             .unwrap_or_else(|error| panic!("cannot run {}: {error}", self.program.display()));
         let mut stdin = program.stdin.take().expect("piped");
-        let lines: String = cases.iter().map(|case| format!("{}\n", case.0)).collect();
+        let lines: Vec<String> = cases.iter().map(|case| case.0.to_string()).collect();
         // It answers while it reads: someone else has to write.
-        let writer = thread::spawn(move || stdin.write_all(lines.as_bytes()));
+        let writer = thread::spawn(move || stdin.write_all(lines.join("\n").as_bytes()));
         let output = program.wait_with_output().expect("the reference's output");
         writer.join().expect("the writer").expect("the reference reads all cases");
         assert!(output.status.success(), "the reference failed: {}", output.status);

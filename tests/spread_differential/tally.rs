@@ -17,17 +17,17 @@ type Reached = fn(&Case, &Answer) -> bool;
 /// What is looked for, and in how many of a hundred cases at least.
 const ROWS: [(&str, usize, Reached); 14] = [
     ("pod has constraints of its own", 3, |case, _| case.has_own_constraints()),
-    ("filter skipped", 20, |_, answer| answer.filter.pre_filter.is_skip()),
+    ("filter skipped", 20, |_, answer| answer.filter.prepared.is_skip()),
     ("filter asked, all pass", 8, |_, answer| {
-        !answer.filter.pre_filter.is_skip() && answer.filter.nodes.iter().all(|node| node.code == "Success")
+        !answer.filter.prepared.is_skip() && answer.filter.nodes.iter().all(|node| node.code == "Success")
     }),
     ("filter: a node fails", 15, |_, answer| rejects(answer, "Unschedulable")),
     ("filter: a node is unresolvable", 15, |_, answer| rejects(answer, "UnschedulableAndUnresolvable")),
     ("filter: nodes of all three kinds", 3, |_, answer| {
         ["Success", "Unschedulable", "UnschedulableAndUnresolvable"].iter().all(|code| rejects(answer, code))
     }),
-    ("score skipped", 15, |_, answer| answer.score.pre_score.is_skip()),
-    ("score asked", 40, |_, answer| !answer.score.pre_score.is_skip()),
+    ("score skipped", 15, |_, answer| answer.score.prepared.is_skip()),
+    ("score asked", 40, |_, answer| !answer.score.prepared.is_skip()),
     ("score: nodes differ", 25, |_, answer| differ(&answer.score.normalized)),
     ("score: nodes differ after division", 25, |_, answer| {
         differ(&answer.score.normalized.iter().map(|score| score / 10).collect::<Vec<_>>())
@@ -37,7 +37,7 @@ const ROWS: [(&str, usize, Reached); 14] = [
         answer.score.normalized.iter().any(|score| score % 100 != 0)
     }),
     ("score: all ignored or all best", 5, |_, answer| {
-        !answer.score.pre_score.is_skip() && !differ(&answer.score.normalized)
+        !answer.score.prepared.is_skip() && !differ(&answer.score.normalized)
     }),
     ("filter rejects and score differs", 5, |_, answer| {
         rejects(answer, "Unschedulable") && differ(&answer.score.normalized)

@@ -2,18 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::vocabulary::{HOSTNAME, NAMESPACES, NODE_LABELS, RACK, ZONE, pod_labels};
+use super::vocabulary::{HOSTNAME, NAMESPACES, NODE_LABELS, RACK, ZONE, pod_key, pod_labels, pod_value};
 use crate::rng::Rng;
 
 pub fn nodes(rng: &mut Rng) -> Vec<Value> {
     let count = 1 + if rng.chance(22) { rng.below(3) } else { 3 + rng.below(9) };
     // Whole clusters lack a label more often than single nodes do.
     let missing = [rng.pick(&[0, 0, 0, 20, 50]), rng.pick(&[0, 0, 0, 20, 50]), rng.pick(&[0, 0, 0, 20])];
+    let tainted = rng.pick(&[0, 25, 50, 70]);
     let zones = 1 + rng.below(4);
-    (0..count).map(|at| node(rng, at, zones, missing)).collect()
+    (0..count).map(|at| node(rng, at, zones, missing, tainted)).collect()
 }
 
-fn node(rng: &mut Rng, at: usize, zones: usize, [no_zone, no_rack, no_host]: [usize; 3]) -> Value {
+fn node(rng: &mut Rng, at: usize, zones: usize, missing: [usize; 3], tainted: usize) -> Value {
+    let [no_zone, no_rack, no_host] = missing;
     let name = format!("n{at}");
     let mut labels = Map::new();
     let mut label = |key: &str, value: String| labels.insert(key.to_owned(), value.into());
@@ -35,7 +37,7 @@ fn node(rng: &mut Rng, at: usize, zones: usize, [no_zone, no_rack, no_host]: [us
     }
     let mut spec = Map::new();
     let mut taints = Vec::new();
-    if rng.chance(30) {
+    if rng.chance(tainted) {
         taints.extend((0..=rng.below(2)).map(|_| taint(rng)));
     }
     if rng.chance(8) {
@@ -67,25 +69,32 @@ fn taint(rng: &mut Rng) -> Value {
 pub fn pods(rng: &mut Rng, nodes: &[Value], incoming: &Value) -> Vec<Value> {
     let limit = rng.pick(&[1, 6, 16, 31, 41, 41]);
     let count = limit / 2 + rng.below(limit - limit / 2);
-    let mut pods: Vec<Value> = (0..count).map(|at| pod(rng, at, nodes, incoming)).collect();
+    // The labels of most: the incoming pod's, unless it has been relabelled since.
+    let mut kin = incoming["metadata"]["labels"].as_object().cloned().unwrap_or_default();
+    if rng.chance(15) {
+        relabel(rng, &mut kin);
+    }
+    let namespace = &incoming["metadata"]["namespace"];
+    let mut pods: Vec<Value> = (0..count).map(|at| pod(rng, at, nodes, namespace, &kin)).collect();
     if rng.chance(50) {
         pods.insert(rng.below(count + 1), incoming.clone());
     }
     pods
 }
 
-fn pod(rng: &mut Rng, at: usize, nodes: &[Value], incoming: &Value) -> Value {
-    let namespace =
-        if rng.chance(80) { incoming["metadata"]["namespace"].clone() } else { rng.pick(&NAMESPACES).into() };
+fn relabel(rng: &mut Rng, labels: &mut Map<String, Value>) {
+    let key = pod_key(rng);
+    labels.insert(key.to_owned(), pod_value(rng, key).into());
+}
+
+fn pod(rng: &mut Rng, at: usize, nodes: &[Value], namespace: &Value, kin: &Map<String, Value>) -> Value {
+    let namespace = if rng.chance(80) { namespace.clone() } else { rng.pick(&NAMESPACES).into() };
     let mut metadata = json!({"name": format!("p{at}"), "namespace": namespace, "uid": format!("pod-{at}")});
-    if rng.chance(75) {
-        metadata["labels"] = incoming["metadata"]["labels"].clone();
-        if rng.chance(15) {
-            metadata["labels"]["track"] = "canary".into();
-        }
-    } else {
-        metadata["labels"] = pod_labels(rng).into();
+    let mut labels = if rng.chance(80) { kin.clone() } else { pod_labels(rng) };
+    if rng.chance(15) {
+        relabel(rng, &mut labels);
     }
+    metadata["labels"] = labels.into();
     if rng.chance(8) {
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
         metadata["deletionGracePeriodSeconds"] = 30.into();

@@ -41,9 +41,13 @@ pub fn constraint(rng: &mut Rng) -> Value {
     if hard && rng.chance(35) {
         field("minDomains", (1 + rng.below(6)).into());
     }
-    for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
-        if rng.chance(55) {
-            field(policy, rng.pick(&["Honor", "Ignore"]).into());
+    // Each is left out at times, and set to what is not its default more often than to what is.
+    for (policy, choices) in [
+        ("nodeAffinityPolicy", ["Honor", "Ignore", "Ignore"]),
+        ("nodeTaintsPolicy", ["Honor", "Honor", "Ignore"]),
+    ] {
+        if rng.chance(65) {
+            field(policy, rng.pick(&choices).into());
         }
     }
     fields.into()

@@ -21,12 +21,15 @@ pub fn pod(rng: &mut Rng) -> Value {
         metadata["ownerReferences"] = owners.into();
     }
     let mut spec = placement::spec(rng);
-    if rng.chance(5) {
-        let mut own = constraints::constraint(rng);
-        own["labelSelector"] = json!({"matchLabels": metadata["labels"]});
-        spec["topologySpreadConstraints"] = json!([own]);
-    } else if rng.chance(5) {
-        spec["topologySpreadConstraints"] = json!([]);
+    match rng.below(20) {
+        0 => {
+            let mut own = constraints::constraint(rng);
+            own["labelSelector"] = json!({"matchLabels": metadata["labels"]});
+            spec["topologySpreadConstraints"] = json!([own]);
+        }
+        // An empty list is none.
+        1 => spec["topologySpreadConstraints"] = json!([]),
+        _ => {}
     }
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}})
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::vocabulary::{HOSTNAME, NODE_LABELS, RACK, ZONE};
+use crate::case::NO_LABEL_VALUE;
 use crate::rng::Rng;
 
 /// A pod spec with demands, often none.
@@ -11,10 +12,10 @@ pub fn spec(rng: &mut Rng) -> Value {
     if rng.chance(12) {
         spec.insert("nodeSelector".to_owned(), node_selector(rng));
     }
-    if rng.chance(25) {
+    if rng.chance(32) {
         spec.insert("affinity".to_owned(), affinity(rng));
     }
-    if rng.chance(45) {
+    if rng.chance(60) {
         let tolerations: Vec<Value> = (0..=rng.below(3)).map(|_| toleration(rng)).collect();
         spec.insert("tolerations".to_owned(), tolerations.into());
     }
@@ -91,7 +92,7 @@ fn values(rng: &mut Rng, key: &str) -> Vec<Value> {
             (HOSTNAME, _) => rng.pick(&["n0", "n1", "n2", "n3", "n4"]).into(),
             (_, Some((_, values, _))) => rng.pick(values).into(),
             // No label value: the whole term is void.
-            _ => rng.pick(&["a", "_x_"]).into(),
+            _ => rng.pick(&["a", NO_LABEL_VALUE]).into(),
         })
         .collect()
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::vocabulary::{NO_LABEL_VALUE, pod_key, pod_value};
+use super::vocabulary::{pod_key, pod_value};
+use crate::case::NO_LABEL_VALUE;
 use crate::rng::Rng;
 
 /// Labels that the pod has: some of them, at least one if it has any.

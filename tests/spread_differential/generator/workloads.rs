@@ -19,7 +19,7 @@ pub fn services(rng: &mut Rng, pod: &Value) -> Vec<Value> {
                 "empty" => spec["selector"] = json!({}),
                 _ => {}
             }
-            object("v1", "Service", namespace, &format!("s{at}"), spec)
+            object("v1", "Service", namespace, &format!("s{at}"), &spec)
         })
         .collect()
 }
@@ -27,13 +27,13 @@ pub fn services(rng: &mut Rng, pod: &Value) -> Vec<Value> {
 pub fn replication_controllers(rng: &mut Rng, pod: &Value) -> Vec<Value> {
     let mut make = |rng: &mut Rng, namespace: &str, name: &str| {
         let mut spec = json!({"replicas": 3});
-        match rng.weighted(&[(75, "matching"), (17, "any"), (4, "empty"), (4, "none")]) {
+        match rng.weighted(&[(64, "matching"), (28, "any"), (4, "empty"), (4, "none")]) {
             "matching" => spec["selector"] = some_of(rng, pod).into(),
             "any" => spec["selector"] = any(rng).into(),
             "empty" => spec["selector"] = json!({}),
             _ => {}
         }
-        object("v1", "ReplicationController", namespace, name, spec)
+        object("v1", "ReplicationController", namespace, name, &spec)
     };
     owners(rng, pod, &mut make)
 }
@@ -45,7 +45,7 @@ pub fn sets(rng: &mut Rng, pod: &Value, kind: &str) -> Vec<Value> {
         if let Some(selector) = label_selector(rng, pod) {
             spec["selector"] = selector;
         }
-        object("apps/v1", kind, namespace, name, spec)
+        object("apps/v1", kind, namespace, name, &spec)
     };
     owners(rng, pod, &mut make)
 }
@@ -67,7 +67,7 @@ fn namespace_of(pod: &Value) -> &str {
     pod["metadata"]["namespace"].as_str().expect("a pod has a namespace")
 }
 
-fn object(api_version: &str, kind: &str, namespace: &str, name: &str, spec: Value) -> Value {
+fn object(api_version: &str, kind: &str, namespace: &str, name: &str, spec: &Value) -> Value {
     let metadata = json!({"namespace": namespace, "name": name, "uid": format!("{kind}-{namespace}-{name}")});
     json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec})
 }
