@@ -4,6 +4,7 @@
 
 mod berth_process;
 mod controlplane;
+mod discovery;
 mod fixtures;
 mod http_get;
 mod metrics_text;

@@ -1,20 +1,21 @@
 //! Default spreading in a burst: Berth against kube-scheduler's own plugin, in the same run.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::core::v1::Node;
 
 use crate::controlplane::{ControlPlane, Options};
-use crate::fixtures::{BindingsWatch, RACK, create, create_all, nodes, pods, service};
+use crate::fixtures::{BindingsWatch, RACK, create, create_all, deployment, nodes, pods, service};
 use crate::progress::report;
+use crate::recorder::Recorder;
 use crate::scheduling::{SHIPPED, berth, ensure_cache_is_right};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const ZONE: &str = "topology.kubernetes.io/zone";
 const HOST: &str = "kubernetes.io/hostname";
+const PHYSICAL_HOST: &str = "example.com/physical-host";
 /// Every node is looked at, as in the configuration that Berth ships.
 const IN_TREE: &str = "apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -144,5 +145,75 @@ async fn a_hard_default_holds_in_a_burst() -> Result<()> {
     report(&format!("Berth   {ours:?}"));
     ensure!(ours.last[RACK] <= 1, "the limit does not hold at the end: {ours:?}");
     ensure!(ours.worst[RACK] <= in_tree.worst[RACK].max(1), "on the way: {ours:?} against {in_tree:?}");
+    Ok(())
+}
+
+/// A Deployment on 48 nodes in 3 zones and 12 racks, two nodes to a physical host; what Berth answered to prioritize,
+/// and how it was spread.
+async fn deploy(section: &str, replicas: i32) -> Result<(Vec<i64>, BTreeMap<&'static str, usize>)> {
+    let mut result = None;
+    ControlPlane::run(Options::default(), async |plane| {
+        let client = plane.client();
+        let mut nodes = nodes(48).zones(3).racks(12).build();
+        for (at, node) in nodes.iter_mut().enumerate() {
+            let labels = node.metadata.labels.get_or_insert_default();
+            labels.insert(PHYSICAL_HOST.to_owned(), format!("machine-{}", at / 2));
+        }
+        create_all(&client, &nodes).await?;
+        let config = plane.workspace().write("berth.yaml", &berth_config(section))?;
+        let berth = plane.start_berth(berth().config(&config)).await?;
+        let recorder = Recorder::start(berth.verbs_address(), 10_000).await?;
+        let _scheduler = plane.start_scheduler(SHIPPED, Some(&recorder.url())).await?;
+        let bindings = BindingsWatch::start(&client).await?;
+        let count = usize::try_from(replicas)?;
+        create(&client, &deployment("web").replicas(replicas).pods(|pod| pod.cpu("10m")).build()).await?;
+        bindings.wait_until_bound(count, MINUTE).await?;
+
+        let mut scores = Vec::new();
+        for exchange in recorder.take().iter().filter(|exchange| exchange.path == "/prioritize") {
+            let answer: Vec<serde_json::Value> = serde_json::from_slice(&exchange.response)?;
+            scores.extend(answer.iter().filter_map(|host| host["Score"].as_i64()));
+        }
+        ensure!(scores.len() >= count, "kube-scheduler asked for {} scores only", scores.len());
+        let mut skews = BTreeMap::new();
+        for key in [ZONE, RACK, PHYSICAL_HOST, HOST] {
+            let mut skew = Skew::new(&nodes, key);
+            for node in bindings.placements().values() {
+                skews.insert(key, skew.place(node)?);
+            }
+        }
+        report(&format!("{replicas} pods with {section}: {skews:?}"));
+        result = Some((scores, skews));
+        Ok(())
+    })
+    .await?;
+    result.context("no result")
+}
+
+#[tokio::test]
+async fn custom_topology_keys_are_spread_over() -> Result<()> {
+    let constraint = |key| format!("{{maxSkew: 1, topologyKey: {key}, whenUnsatisfiable: ScheduleAnyway}}");
+    let section = format!(
+        "{{defaultingType: List, defaultConstraints: [{}, {}]}}",
+        constraint(RACK),
+        constraint(PHYSICAL_HOST)
+    );
+    let (_, skews) = deploy(&section, 96).await?;
+    ensure!(skews[RACK] <= 1 && skews[PHYSICAL_HOST] <= 1, "{skews:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn system_defaults_spread_over_zones_and_hosts() -> Result<()> {
+    let (scores, skews) = deploy("{defaultingType: System}", 96).await?;
+    ensure!(scores.contains(&10) && scores.iter().any(|score| *score < 10), "no preference was expressed");
+    ensure!(skews[ZONE] <= 3 && skews[HOST] <= 2, "{skews:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_empty_list_switches_defaults_off() -> Result<()> {
+    let (scores, _) = deploy("{defaultingType: List, defaultConstraints: []}", 48).await?;
+    ensure!(scores.iter().all(|score| *score == 0), "a preference was expressed");
     Ok(())
 }
