@@ -13,6 +13,7 @@ use crate::recorder::Recorder;
 use crate::scheduling::{SHIPPED, berth, ensure_cache_is_right};
 
 const MINUTE: Duration = Duration::from_mins(1);
+const ROUNDS: usize = 3;
 const ZONE: &str = "topology.kubernetes.io/zone";
 const HOST: &str = "kubernetes.io/hostname";
 const PHYSICAL_HOST: &str = "example.com/physical-host";
@@ -121,15 +122,35 @@ fn berth_config(section: &str) -> String {
     format!("apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\ntopologySpread: {section}\n")
 }
 
+/// Both, in turns. One burst says little: what a watch sees on the way depends on the moment.
+async fn bursts(in_tree: Who<'_>, ours: Who<'_>, count: usize) -> Result<(Vec<Outcome>, Vec<Outcome>)> {
+    let (mut theirs, mut mine) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        theirs.push(burst(in_tree, count).await?);
+        mine.push(burst(ours, count).await?);
+    }
+    for (who, outcomes) in [("in-tree", &theirs), ("Berth", &mine)] {
+        for outcome in outcomes {
+            report(&format!("{who:<8} {outcome:?}"));
+        }
+    }
+    Ok((theirs, mine))
+}
+
+fn median(outcomes: &[Outcome], skew: impl Fn(&Outcome) -> usize) -> usize {
+    let mut skews: Vec<_> = outcomes.iter().map(skew).collect();
+    skews.sort_unstable();
+    skews[skews.len() / 2]
+}
+
 #[tokio::test]
 async fn soft_defaults_spread_a_burst_as_well_as_in_tree() -> Result<()> {
-    let in_tree = burst(Who::InTree(""), 1500).await?;
-    report(&format!("in-tree {in_tree:?}"));
-    let ours = burst(Who::Berth("{defaultingType: System}"), 1500).await?;
-    report(&format!("Berth   {ours:?}"));
+    let (in_tree, ours) = bursts(Who::InTree(""), Who::Berth("{defaultingType: System}"), 1500).await?;
     for key in [ZONE, HOST] {
-        ensure!(ours.last[key] <= in_tree.last[key] + 1, "{key} at the end: {ours:?} against {in_tree:?}");
-        ensure!(ours.worst[key] <= in_tree.worst[key] + 1, "{key} on the way: {ours:?} against {in_tree:?}");
+        let last = [&in_tree, &ours].map(|outcomes| median(outcomes, |outcome| outcome.last[key]));
+        ensure!(last[1] <= last[0] + 1, "{key} at the end, in-tree and Berth: {last:?}");
+        let worst = [&in_tree, &ours].map(|outcomes| median(outcomes, |outcome| outcome.worst[key]));
+        ensure!(worst[1] <= worst[0] + 1, "{key} on the way, in-tree and Berth: {worst:?}");
     }
     Ok(())
 }
@@ -139,12 +160,13 @@ async fn a_hard_default_holds_in_a_burst() -> Result<()> {
     let constraint = "{maxSkew: 1, topologyKey: example.com/rack, whenUnsatisfiable: DoNotSchedule}";
     let list = format!("{{defaultingType: List, defaultConstraints: [{constraint}]}}");
     let args = format!("profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n    args: {list}\n");
-    let in_tree = burst(Who::InTree(&args), 400).await?;
-    report(&format!("in-tree {in_tree:?}"));
-    let ours = burst(Who::Berth(&list), 400).await?;
-    report(&format!("Berth   {ours:?}"));
-    ensure!(ours.last[RACK] <= 1, "the limit does not hold at the end: {ours:?}");
-    ensure!(ours.worst[RACK] <= in_tree.worst[RACK].max(1), "on the way: {ours:?} against {in_tree:?}");
+    let (in_tree, ours) = bursts(Who::InTree(&args), Who::Berth(&list), 400).await?;
+    for outcome in &ours {
+        ensure!(outcome.last[RACK] <= 1, "the limit does not hold at the end: {outcome:?}");
+    }
+    // Binds complete out of order, also in-tree: what a watch sees on the way may exceed the limit for a moment.
+    let worst = [&in_tree, &ours].map(|outcomes| median(outcomes, |outcome| outcome.worst[RACK]));
+    ensure!(worst[1] <= worst[0].max(1), "on the way, in-tree and Berth: {worst:?}");
     Ok(())
 }
 

@@ -41,6 +41,9 @@ pub async fn tell(stage: &mut Stage) -> anyhow::Result<()> {
         let line = format!("      {:4} {}", workload.app, by_zone(&stage.cluster, workload));
         stage.screen.print(&[line])?;
     }
+    let skew = zone_skew(&stage.cluster, WEB);
+    ensure!(skew <= 1, "the zones differ by {skew} pods of web; this is a bug in Berth's spreading");
+    stage.screen.checked("web is spread evenly over the zones, though the cluster was lopsided")?;
     let words = credit(stage.scheduler.swayed, total);
     stage.screen.print(&words)?;
     Ok(())
@@ -55,16 +58,13 @@ fn picture(stage: &Stage, placed: usize, total: usize) -> Vec<String> {
 }
 
 /// Who is to thank for the picture, by what was seen on the wire.
-fn credit(swayed: usize, total: usize) -> [String; 4] {
-    let berth = match swayed {
-        0 => "Berth let every node pass and preferred none: no policy is active in it yet.".to_owned(),
-        _ => format!("Berth turned nodes down, or preferred some, for {swayed} of {total} pods."),
-    };
+fn credit(swayed: usize, total: usize) -> [String; 5] {
     [
         String::new(),
-        format!("  {berth}"),
-        "  Between equals the demo scheduler's own tie-break decides: the node with the".to_owned(),
-        "  fewest pods, then a hash.".to_owned(),
+        format!("  For {swayed} of {total} pods Berth preferred some nodes to others: by default"),
+        "  it spreads the pods of a Service or ReplicaSet over zones and hosts. Between".to_owned(),
+        "  equals the demo scheduler's own tie-break decides: the node with the fewest".to_owned(),
+        "  pods, then a hash.".to_owned(),
     ]
 }
 
@@ -83,11 +83,19 @@ fn check(cluster: &Cluster, expected: usize) -> anyhow::Result<()> {
 }
 
 fn by_zone(cluster: &Cluster, workload: Workload) -> String {
-    let zones = cluster.nodes.chunk_by(|a, b| a.zone == b.zone).map(|zone| {
+    let zones = zones(cluster, workload).map(|(name, count)| format!("{name} {count:3}"));
+    zones.collect::<Vec<_>>().join("   ")
+}
+
+fn zone_skew(cluster: &Cluster, workload: Workload) -> usize {
+    let counts: Vec<usize> = zones(cluster, workload).map(|(_, count)| count).collect();
+    counts.iter().max().unwrap_or(&0) - counts.iter().min().unwrap_or(&0)
+}
+
+fn zones(cluster: &Cluster, workload: Workload) -> impl Iterator<Item = (&str, usize)> {
+    cluster.nodes.chunk_by(|a, b| a.zone == b.zone).map(move |zone| {
         let pods = zone.iter().flat_map(|node| &node.pods);
         let count = pods.filter(|pod| pod.workload.app == workload.app).count();
-        let name = zone.first().map(|node| node.zone.as_str()).unwrap_or_default();
-        format!("{name} {count:3}")
-    });
-    zones.collect::<Vec<_>>().join("   ")
+        (zone.first().map(|node| node.zone.as_str()).unwrap_or_default(), count)
+    })
 }
