@@ -190,6 +190,17 @@ fn an_optional_kind_that_is_not_installed_is_complete_as_it_is() {
 }
 
 #[test]
+fn an_optional_kind_that_we_may_not_list_does_not_keep_berth_from_working() {
+    let api = FakeApi::start();
+    api.install(Kind::JobSet, "v1alpha2");
+    api.fail_lists(Kind::JobSet, 403, 100);
+    let berth = Following::start(&api, &[Kind::JobSet]);
+    berth.until_synced(Kind::JobSet);
+    until_true("and fresh", || berth.staleness(Kind::JobSet).is_zero());
+    assert_eq!(berth.view().count(Kind::JobSet), 0);
+}
+
+#[test]
 fn an_optional_kind_that_is_installed_is_read_in_its_preferred_version() {
     let api = FakeApi::start();
     api.install(Kind::JobSet, "v1alpha2");

@@ -35,7 +35,10 @@ pub async fn ensure_cache_is_right(berth: &BerthProcess, at_least: u64) -> Resul
             return Ok(());
         }
         report(&format!("compared {compared}: {differences} differences, ledger {}", comparison["ledger"]));
-        ensure!(Instant::now() < deadline, "cache and API server differ, or the ledger does not run empty: {body}");
+        ensure!(
+            Instant::now() < deadline,
+            "cache and API server differ, or the ledger does not run empty: {body}"
+        );
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
