@@ -12,7 +12,7 @@ build: ## Build the release binary
 	cargo build --release
 
 test: check controlplane ## Everything: formatting, lints, unit, property and end-to-end tests
-	cargo test
+	cargo test -- --show-output
 
 check: ## Formatting and lints
 	cargo fmt --check

@@ -1,5 +1,6 @@
 //! Logs: text or JSON on standard error, at a level that can be changed while running.
 
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -40,7 +41,9 @@ impl LevelControl {
 pub fn start(format: Format, level: &str) -> Result<LevelControl, String> {
     let filter = EnvFilter::try_new(level).map_err(|error| format!("log level {level:?}: {error}"))?;
     let (filter, handle) = reload::Layer::new(filter);
-    let lines = fmt::layer().with_writer(std::io::stderr);
+    // Colours are for people at a terminal, not for files.
+    let colours = std::io::stderr().is_terminal();
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
     let lines = match format {
         Format::Text => lines.boxed(),
         Format::Json => lines.json().flatten_event(true).boxed(),

@@ -17,7 +17,7 @@ use crate::policy::{Question, Verdicts};
 use crate::view::change::{Change, Offer};
 use crate::wire::{BindArgs, Candidates, PreemptArgs, SchedulingArgs, WireError, reply};
 
-const UNDECIDED: &str = "berth: a hard limit hangs on a placement that is still open";
+const UNDECIDED: &str = "berth: a hard limit hangs on a placement or node that is not known yet";
 
 /// Why no decision was made.
 #[derive(Debug, thiserror::Error)]

@@ -31,7 +31,18 @@ const REOPENING: Duration = Duration::from_secs(2);
 /// How often to look whether an optional kind has been installed.
 const ABSENT: Duration = Duration::from_secs(30);
 /// The first and the longest pause after a failure.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
+/// A watch that lasted so long was worth opening, even if it told nothing.
+const WORTHWHILE: Duration = Duration::from_secs(5);
+
+/// How far a kind has been followed.
+#[derive(Default)]
+struct Progress {
+    /// The version to go on from; without one, a list is needed.
+    version: Option<String>,
+    /// Whether the watch at hand told anything.
+    fruitful: bool,
+}
 
 /// What a watch needs.
 #[derive(Clone)]
@@ -49,15 +60,16 @@ pub struct Follower {
 impl Follower {
     /// Follows `kind` for ever.
     pub async fn follow(self, kind: Kind) {
-        let mut version = None;
+        let mut progress = Progress::default();
         let mut pause = BACKOFF.0;
         loop {
             let began = Instant::now();
-            let failed = match self.round(kind, &mut version).await {
+            progress.fruitful = false;
+            let failed = match self.round(kind, &mut progress).await {
                 Ok(()) => false,
                 Err(ApiError::TooOld) => {
                     tracing::info!(kind = kind.label(), "resource version too old, listing again");
-                    version = None;
+                    progress.version = None;
                     false
                 }
                 Err(error) => {
@@ -66,12 +78,13 @@ impl Follower {
                     true
                 }
             };
-            let lasted = began.elapsed() >= BACKOFF.1;
-            if lasted {
+            // API servers end the watches of those who cannot keep up: they are to go on at once. But a watch that
+            // ends as soon as it is opened, and tells nothing, is no better than one that fails.
+            let worked = progress.fruitful || began.elapsed() >= WORTHWHILE;
+            if worked {
                 pause = BACKOFF.0;
             }
-            // A watch that ends as soon as it is opened is no better than one that fails.
-            if failed || !lasted {
+            if failed || !worked {
                 self.freshness.mark_cut(kind);
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(BACKOFF.1);
@@ -81,21 +94,21 @@ impl Follower {
 
     /// One list if there is no version to go on from, and one watch until it ends. An optional kind that is not
     /// served, or not to us, is sat out.
-    async fn round(&self, kind: Kind, version: &mut Option<String>) -> Result<(), ApiError> {
-        match self.list_and_watch(kind, version).await {
+    async fn round(&self, kind: Kind, progress: &mut Progress) -> Result<(), ApiError> {
+        match self.list_and_watch(kind, progress).await {
             Err(error) if !kind.is_built_in() && error.is_absent() => {
                 tracing::debug!(kind = kind.label(), %error, "optional kind is not there");
-                self.sit_out(kind, version).await
+                self.sit_out(kind, progress).await
             }
             result => result,
         }
     }
 
-    async fn list_and_watch(&self, kind: Kind, version: &mut Option<String>) -> Result<(), ApiError> {
+    async fn list_and_watch(&self, kind: Kind, progress: &mut Progress) -> Result<(), ApiError> {
         let Some(path) = self.noticing_delay(kind, self.api.locate(kind)).await? else {
-            return self.sit_out(kind, version).await;
+            return self.sit_out(kind, progress).await;
         };
-        let from = if let Some(version) = version {
+        let from = if let Some(version) = &progress.version {
             version
         } else {
             self.freshness.mark_cut(kind);
@@ -104,7 +117,7 @@ impl Follower {
             tracing::debug!(kind = kind.label(), objects = objects.len(), "listed");
             self.store.apply([Change::Replace(kind, objects)]);
             self.freshness.mark_synced(kind);
-            version.insert(listed_at)
+            progress.version.insert(listed_at)
         };
         let told = self.noticing_delay(kind, self.api.watch(kind, &path, from)).await?;
         self.freshness.mark_open(kind);
@@ -113,7 +126,7 @@ impl Follower {
             if batch.iter().any(Result::is_ok) {
                 self.freshness.mark_heard(kind);
             }
-            self.take_in(batch, version)?;
+            self.take_in(batch, progress)?;
         }
         Ok(())
     }
@@ -129,20 +142,20 @@ impl Follower {
     }
 
     /// Applies what came before a failure, so that the version to go on from is never ahead of the cache.
-    fn take_in(
-        &self,
-        batch: Vec<Result<Told, ApiError>>,
-        version: &mut Option<String>,
-    ) -> Result<(), ApiError> {
+    fn take_in(&self, batch: Vec<Result<Told, ApiError>>, progress: &mut Progress) -> Result<(), ApiError> {
         let mut changes = Vec::with_capacity(batch.len());
         let mut failure = None;
         for told in batch {
             match told {
                 Ok(Told::Change(change, reached)) => {
                     changes.extend(change);
-                    *version = reached.or(version.take());
+                    progress.version = reached.or(progress.version.take());
+                    progress.fruitful = true;
                 }
-                Ok(Told::Bookmark(reached)) => *version = Some(reached),
+                Ok(Told::Bookmark(reached)) => {
+                    progress.version = Some(reached);
+                    progress.fruitful = true;
+                }
                 Err(error) => {
                     failure = Some(error);
                     break;
@@ -156,8 +169,8 @@ impl Follower {
     }
 
     /// An optional kind that is not there is complete as it is: empty.
-    async fn sit_out(&self, kind: Kind, version: &mut Option<String>) -> Result<(), ApiError> {
-        *version = None;
+    async fn sit_out(&self, kind: Kind, progress: &mut Progress) -> Result<(), ApiError> {
+        progress.version = None;
         self.store.apply([Change::Replace(kind, Vec::new())]);
         self.freshness.mark_synced(kind);
         self.freshness.mark_open(kind);

@@ -70,3 +70,41 @@ fn a_config_map_volume_that_swaps_its_link_is_noticed() {
     until_true("the swap is noticed", || in_force(&berth, r#""ledgerTtl":"32s""#));
     assert_eq!((reloads(&berth, "success"), reloads(&berth, "failure")), (1, 0));
 }
+
+const SPREAD_CLUSTER: &str = r#"{"apiVersion":"v1","kind":"List","items":[
+    {"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"default"},
+     "spec":{"selector":{"app":"web"}}},
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1","labels":{"example.com/rack":"r1"}}},
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"n2","labels":{"example.com/rack":"r2"}}},
+    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"old","namespace":"default","uid":"old",
+     "labels":{"app":"web"}},"spec":{"nodeName":"n1"}}]}"#;
+
+#[test]
+fn new_spreading_rules_hold_from_the_next_call() {
+    let rules = |constraints: &str| {
+        format!(
+            "{CONFIG_HEAD}topologySpread: {{defaultingType: List, defaultConstraints: [{constraints}]}}\n"
+        )
+    };
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let file = directory.path().join("berth.yaml");
+    std::fs::write(&file, rules("")).expect("written");
+    let source = Source::SnapshotText(SPREAD_CLUSTER.to_owned());
+    let berth = Running::start_with(directory, file.clone(), source);
+    let passing = || {
+        let pod = r#"{"metadata":{"name":"new","namespace":"default","uid":"new","labels":{"app":"web"}}}"#;
+        let answer = berth.post("/filter", format!(r#"{{"Pod":{pod},"NodeNames":["n1","n2"]}}"#));
+        let answer: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+        answer["NodeNames"].to_string()
+    };
+    assert_eq!(passing(), r#"["n1","n2"]"#, "no rules yet");
+
+    let hard = "{maxSkew: 1, topologyKey: example.com/rack, whenUnsatisfiable: DoNotSchedule}";
+    std::fs::write(&file, rules(hard)).expect("written");
+    until_true("the rules are taken up", || reloads(&berth, "success") == 1);
+    assert_eq!(passing(), r#"["n2"]"#, "r1 has a pod more than r2");
+
+    std::fs::write(&file, rules("")).expect("written");
+    until_true("the rules are taken back", || reloads(&berth, "success") == 2);
+    assert_eq!(passing(), r#"["n1","n2"]"#, "and no rules again");
+}
