@@ -247,3 +247,15 @@ fn watches_that_end_at_once_are_not_reopened_in_a_frenzy() {
         assert_eq!(berth.nodes(), ["a"], "{how}");
     }
 }
+
+#[test]
+fn a_watch_that_told_something_is_reopened_at_once() {
+    let event =
+        r#"{"type":"MODIFIED","object":{"metadata":{"name":"a","resourceVersion":"9","labels":{"k":"v"}}}}"#;
+    let api = FakeApi::start();
+    api.serve(Kind::Node, List::of([node("a")]));
+    api.end_watches_at_once(Kind::Node, event);
+    let _berth = Following::start(&api, &[Kind::Node]);
+    // With the pauses between fruitless watches, so many would take a minute.
+    until_true("resumed again and again", || api.watches(Kind::Node) >= 25);
+}
