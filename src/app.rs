@@ -220,8 +220,9 @@ impl Shared {
     fn load(&self, loaded: Loaded) {
         let Loaded { objects, other_kinds, undecodable } = loaded;
         tracing::info!(objects = objects.len(), other_kinds, undecodable, "snapshot loaded");
-        self.metrics.count_snapshot_skipped("other_kind", other_kinds);
-        self.metrics.count_snapshot_skipped("undecodable", undecodable);
+        for (reason, count) in [("other_kind", other_kinds), ("undecodable", undecodable)] {
+            self.metrics.snapshot_skipped.with_label_values(&[reason]).inc_by(count as u64);
+        }
         self.store.apply(objects.into_iter().map(Change::Upsert));
         self.freshness.mark_all_current();
     }

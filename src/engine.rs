@@ -52,11 +52,8 @@ impl Engine {
 
     /// Which candidates may be used.
     pub fn filter(&self, question: Question<'_>) -> Result<Verdicts, Panicked> {
-        let verdicts =
-            self.ask("filter", Verdicts::all_pass(question.candidates.len()), |policy, verdicts| {
-                policy.filter(question, verdicts);
-            })?;
-        Ok(verdicts)
+        let all = Verdicts::all_pass(question.candidates.len());
+        self.ask("filter", all, |policy, verdicts| policy.filter(question, verdicts))
     }
 
     /// Counts the rejections of an answer that is really given.

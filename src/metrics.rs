@@ -4,8 +4,8 @@
 
 use prometheus::core::Collector;
 use prometheus::{
-    CounterVec, Encoder, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec,
-    IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
+    Encoder, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
 use crate::ledger::{DropCause, Ledger};
@@ -65,8 +65,9 @@ pub struct Metrics {
     pub config_current: IntGauge,
     /// Log lines held back by the rate limit.
     pub log_suppressed: IntCounter,
+    /// Objects of a snapshot file that were passed over.
+    pub snapshot_skipped: IntCounterVec,
     build_info: GaugeVec,
-    snapshot_skipped: CounterVec,
 }
 
 impl Metrics {
@@ -154,13 +155,11 @@ impl Metrics {
                 "Log lines held back by the rate limit.",
             ))?)?,
             build_info: maker.float_gauge("build_info", "The version running.", &["version"])?,
-            snapshot_skipped: {
-                let opts = Opts::new(
-                    "berth_snapshot_skipped_total",
-                    "Objects of a snapshot file that were passed over.",
-                );
-                maker.register(CounterVec::new(opts, &["reason"])?)?
-            },
+            snapshot_skipped: maker.counter(
+                "snapshot_skipped_total",
+                "Objects of a snapshot file that were passed over.",
+                &["reason"],
+            )?,
             registry,
         };
         metrics.prepare();
@@ -193,11 +192,6 @@ impl Metrics {
             self.connections.with_label_values(&[listener]).inc_by(0);
         }
         self.set_ledger(&Ledger::default());
-    }
-
-    /// Counts objects of a snapshot file that were passed over.
-    pub fn count_snapshot_skipped(&self, reason: &'static str, count: usize) {
-        self.snapshot_skipped.with_label_values(&[reason]).inc_by(count as f64);
     }
 
     /// Shows what a view holds.
