@@ -129,18 +129,19 @@ impl Verbs {
         let judge = |engine: &Engine, question: Question<'_>| {
             let verdicts = engine.filter(question)?;
             let undecided = verdicts.passing() == 0 && verdicts.are_uncertain();
-            if !undecided {
+            let answered = !undecided && (!patient || verdicts.awaited().is_empty());
+            if answered {
                 engine.count_rejections(&verdicts);
             }
             Ok((verdicts, undecided))
         };
         let reason = match self.consult(Verb::Filter, &object, &pod, &candidates.names, judge) {
+            Ok((verdicts, _)) if patient && !verdicts.awaited().is_empty() => return Ok(None),
             Ok((verdicts, false)) => {
                 let offer = self.offer(&candidates, &verdicts);
-                self.record(&pod, offer, &[]);
+                self.record(&pod, offer, verdicts.awaited());
                 return Ok(Some(reply::filter(&candidates, &verdicts)));
             }
-            Ok((verdicts, true)) if patient && !verdicts.awaited().is_empty() => return Ok(None),
             Ok((verdicts, true)) => {
                 self.record(&pod, Offer::None, verdicts.awaited());
                 // Not a rejection: that could evict pods for a place that may well be free.

@@ -17,7 +17,10 @@ const UNKNOWN_NODE: Rejection =
 
 pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts) {
     let hard = &case.rules.hard;
+    let open = OpenPlacements::of(case, question);
     if hard.is_empty() {
+        // Scores follow, and are the better the more is known; the bind call is usually under way already.
+        verdicts.await_placement_of(open.awaited);
         return;
     }
     let Some(mut census) = Census::prepare(case, hard, question) else {
@@ -28,14 +31,13 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
     };
     census.count(question, true, |_, _| true);
     let own = i64::from(case.key.selector.matches(&question.pod.labels));
-    let open = OpenPlacements::of(case, question);
     // What a domain is compared with: if all goes as it seems, and in the worst case.
     let least: Vec<(i64, i64)> = census
         .keys
         .iter()
         .map(|key| {
-            let min_domains = key.constraint.min_domains;
-            (least(min_domains, &key.pods), least(min_domains, &open.without_doubtful(key)))
+            let seemingly = least(key.constraint.min_domains, &key.pods);
+            (seemingly, open.certain_least(key).unwrap_or(seemingly))
         })
         .collect();
 
@@ -68,9 +70,7 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
             }
         }
     }
-    if verdicts.are_uncertain() {
-        verdicts.await_placement_of(open.awaited);
-    }
+    verdicts.await_placement_of(open.awaited);
 }
 
 /// Pods of the workload that were offered nodes and whose bind calls have not come. A limit must hold wherever they
@@ -105,8 +105,11 @@ impl OpenPlacements {
         open
     }
 
-    /// The pods per domain that are there for certain.
-    fn without_doubtful(&self, key: &Key<'_>) -> Vec<Option<i64>> {
+    /// The least count if only pods that are there for certain are counted; `None` if that is all of them.
+    fn certain_least(&self, key: &Key<'_>) -> Option<i64> {
+        if self.doubtful.is_empty() {
+            return None;
+        }
         let mut pods = key.pods.clone();
         for host in &self.doubtful {
             if let Lies::In(domain) = key.domains.of(*host)
@@ -115,7 +118,7 @@ impl OpenPlacements {
                 *pods -= 1;
             }
         }
-        pods
+        Some(least(key.constraint.min_domains, &pods))
     }
 }
 
