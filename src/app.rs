@@ -24,7 +24,7 @@ use crate::cluster::snapshot_file::{self, Loaded};
 use crate::cluster::watch::Follower;
 use crate::cluster::{Binder, Freshness, Interner, Store};
 use crate::config::{self, Config, Tls};
-use crate::engine::{Engine, policies};
+use crate::engine::Engine;
 use crate::logging::LevelControl;
 use crate::metrics::Metrics;
 use crate::model::Kind;
@@ -118,7 +118,7 @@ impl App {
             let upkeep = || upkeep::run(store.clone(), freshness.clone(), interner.clone());
             supervise("upkeep", || {}, upkeep).await;
         }));
-        let engine = Engine::new(policies(&shared.config.load()), shared.metrics.clone());
+        let engine = Engine::new(&shared.config.load(), shared.metrics.clone());
         let engine = Arc::new(ArcSwap::from_pointee(engine));
         if let Some(file) = options.config {
             let reloader = reload::Reloader {

@@ -9,7 +9,7 @@ mod validate;
 pub use duration::ShortDuration;
 pub use load::{ConfigError, load, parse};
 pub use schema::{
-    Config, DefaultingType, InclusionPolicy, LabelExpression, LabelOperator, LabelSelector, Limits,
-    NominatedNode, NominatedNodePolicy, Server, SpreadConstraint, SpreadOverride, Timeouts, Tls,
-    TopologySpread, WhenUnsatisfiable,
+    Config, Criterion, DefaultingType, InclusionPolicy, LabelExpression, LabelOperator, LabelSelector,
+    Limits, NominatedNode, NominatedNodePolicy, Preemption, PreemptionMode, Server, SpreadConstraint,
+    SpreadOverride, Timeouts, Tls, TopologySpread, WhenUnsatisfiable,
 };

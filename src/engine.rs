@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::config::Config;
+use crate::config::{Config, Criterion, NominatedNodePolicy};
 use crate::metrics::Metrics;
+use crate::policy::preemption::{self, Candidate, Fate};
 use crate::policy::topology_spread::TopologySpread;
-use crate::policy::{Policy, Question, Verdicts};
+use crate::policy::{Nominated, Policy, Question, Verdicts, nominated_node};
 use crate::view::Needs;
 
 /// The scale on which kube-scheduler takes scores from an extender.
@@ -19,23 +20,35 @@ pub const MAX_SCORE: i64 = 10;
 pub struct Panicked;
 
 /// The policies of a configuration, in the order in which they are asked.
-pub fn policies(config: &Config) -> Policies {
+fn policies(config: &Config) -> Policies {
     vec![Box::new(TopologySpread::new(&config.topology_spread))]
 }
 
 /// Policies, in the order in which they are asked.
 pub type Policies = Vec<Box<dyn Policy>>;
 
-/// The active policies.
+/// The active policies, and how their answers are put together.
 pub struct Engine {
     policies: Policies,
+    nominated_first: bool,
+    decide_up_to: Criterion,
     metrics: Arc<Metrics>,
 }
 
 impl Engine {
+    /// The engine of a configuration.
+    pub fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
+        Self::with_policies(policies(config), config, metrics)
+    }
+
     /// An engine that asks these policies in this order.
-    pub fn new(policies: Policies, metrics: Arc<Metrics>) -> Self {
-        Self { policies, metrics }
+    pub fn with_policies(policies: Policies, config: &Config, metrics: Arc<Metrics>) -> Self {
+        Self {
+            policies,
+            nominated_first: config.nominated_node.policy == NominatedNodePolicy::Prefer,
+            decide_up_to: config.preemption.decide_up_to,
+            metrics,
+        }
     }
 
     /// What the view must provide for a pod.
@@ -43,23 +56,43 @@ impl Engine {
         let mut needs = Needs::default();
         for policy in &self.policies {
             let Needs { counters, topology_keys } =
-                self.catching(verb, &**policy, || policy.needs(question))?;
+                self.catching(verb, policy.name(), || policy.needs(question))?;
             needs.counters.extend(counters);
             needs.topology_keys.extend(topology_keys);
         }
         Ok(needs)
     }
 
-    /// Which candidates may be used.
+    /// Which candidates may be used. A nominated node that may be used is the only one that passes.
     pub fn filter(&self, question: Question<'_>) -> Result<Verdicts, Panicked> {
-        let all = Verdicts::all_pass(question.candidates.len());
-        self.ask("filter", all, |policy, verdicts| policy.filter(question, verdicts))
+        let nominated = if self.nominated_first { nominated_node::position(&question) } else { None };
+        let Some(at) = nominated else { return self.judge("filter", question) };
+        let alone = Question { candidates: &question.candidates[at..=at], ..question };
+        let mut verdicts = self.judge("filter", alone)?;
+        if verdicts.passing() == 1 {
+            verdicts.settle_nominated(Nominated::Kept(at));
+            return Ok(verdicts);
+        }
+        if question.candidates.len() > 1 {
+            verdicts = self.judge("filter", question)?;
+        }
+        verdicts.settle_nominated(Nominated::Refused(at));
+        Ok(verdicts)
     }
 
-    /// Counts the rejections of an answer that is really given.
-    pub fn count_rejections(&self, verdicts: &Verdicts) {
+    /// What the policies say to each candidate.
+    fn judge(&self, verb: &'static str, question: Question<'_>) -> Result<Verdicts, Panicked> {
+        let all = Verdicts::all_pass(question.candidates.len());
+        self.ask(verb, all, |policy, verdicts| policy.filter(question, verdicts))
+    }
+
+    /// Counts the verdicts of an answer that is really given.
+    pub fn count(&self, verdicts: &Verdicts) {
         for (_, why) in verdicts.rejections() {
             self.metrics.nodes_rejected.with_label_values(&[why.policy, why.reason]).inc();
+        }
+        if let Some(nominated) = verdicts.nominated() {
+            self.metrics.nominated_nodes.with_label_values(&[nominated.label()]).inc();
         }
     }
 
@@ -74,10 +107,12 @@ impl Engine {
         Ok(scores)
     }
 
-    /// Which candidates are worth an eviction.
-    pub fn preempt(&self, question: Question<'_>) -> Result<Vec<bool>, Panicked> {
-        let all = vec![true; question.candidates.len()];
-        self.ask("preempt", all, |policy, kept| policy.preempt(question, kept))
+    /// Which candidates are worth an eviction. `question.evicted` are their victims.
+    pub fn preempt(&self, question: Question<'_>, candidates: &[Candidate]) -> Result<Vec<Fate>, Panicked> {
+        let verdicts = self.judge("preempt", question)?;
+        self.catching("preempt", preemption::NAME, || {
+            preemption::fates(&question, candidates, &verdicts, self.decide_up_to)
+        })
     }
 
     /// Policies only read the view and write into `answer`, which is thrown away when one panics, so
@@ -90,7 +125,7 @@ impl Engine {
     ) -> Result<T, Panicked> {
         for policy in &self.policies {
             let began = Instant::now();
-            self.catching(verb, &**policy, || ask(&**policy, &mut answer))?;
+            self.catching(verb, policy.name(), || ask(&**policy, &mut answer))?;
             let spent = began.elapsed().as_secs_f64();
             let labels = [verb, policy.name()];
             self.metrics.decision_duration.with_label_values(&labels).observe(spent);
@@ -101,12 +136,12 @@ impl Engine {
     fn catching<R>(
         &self,
         verb: &'static str,
-        policy: &dyn Policy,
+        policy: &'static str,
         ask: impl FnOnce() -> R,
     ) -> Result<R, Panicked> {
         catch_unwind(AssertUnwindSafe(ask)).map_err(|_| {
             self.metrics.panics.with_label_values(&[verb]).inc();
-            tracing::error!(verb, policy = policy.name(), "policy panicked");
+            tracing::error!(verb, policy, "policy panicked");
             Panicked
         })
     }

@@ -1,6 +1,8 @@
 //! Builders for tests: `pod("p").label("app", "web").on("node-a")`, `node("n").rack("r1")`.
 
-use crate::model::{Labels, Name, Node, ObjectKey, Pod};
+use std::sync::Arc;
+
+use crate::model::{GroupKey, Labels, Name, Node, ObjectKey, Pod};
 
 /// A pod builder; the UID is the name unless told otherwise.
 #[derive(Clone)]
@@ -30,6 +32,24 @@ impl PodBuilder {
         self
     }
 
+    /// Sets the priority.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.0.priority = priority;
+        self
+    }
+
+    /// Makes room for it on a node.
+    pub fn nominated(mut self, node: &str) -> Self {
+        self.0.nominated_node = Some(node.into());
+        self
+    }
+
+    /// Gives it a deletion timestamp.
+    pub fn terminating(mut self) -> Self {
+        self.0.terminating = true;
+        self
+    }
+
     /// Marks a failed scheduling attempt.
     pub fn failed_attempt(mut self, mark: u64) -> Self {
         self.0.failed_attempt = Some(mark);
@@ -39,6 +59,8 @@ impl PodBuilder {
     /// The pod.
     pub fn build(mut self) -> Pod {
         self.0.labels = self.1.into_iter().collect();
+        let group = GroupKey::recognise(&self.0.key.namespace, None, &self.0.labels);
+        self.0.group = group.map(Arc::new);
         self.0
     }
 }

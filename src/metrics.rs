@@ -8,8 +8,11 @@ use prometheus::{
     IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
+use crate::config::PreemptionMode;
 use crate::ledger::{DropCause, Ledger};
 use crate::model::Kind;
+use crate::policy::Nominated;
+use crate::policy::preemption::Fate;
 use crate::view::View;
 
 /// From a hundred microseconds, the cost of a small call, to kube-scheduler's patience.
@@ -29,6 +32,10 @@ pub struct Metrics {
     pub filter_wait: Histogram,
     /// Nodes that a policy rejected.
     pub nodes_rejected: IntCounterVec,
+    /// Nominated nodes that filter was asked about.
+    pub nominated_nodes: IntCounterVec,
+    /// Candidates for preemption, by what became of them.
+    pub preemption_candidates: IntCounterVec,
     /// Requests refused as malformed, by reason.
     pub bad_requests: IntCounterVec,
     /// Requests turned away because too many were under way.
@@ -86,17 +93,24 @@ impl Metrics {
                 "Time a policy took for its part of a decision.",
                 &["verb", "policy"],
             )?,
-            filter_wait: maker.register(Histogram::with_opts(
-                HistogramOpts::new(
-                    "berth_filter_wait_seconds",
-                    "Time a filter call waited for the bind call of the pod before, because a hard limit hung on it.",
-                )
-                .buckets(SECONDS.to_vec()),
-            )?)?,
+            filter_wait: maker.register(Histogram::with_opts(seconds(
+                "filter_wait_seconds",
+                "Time a filter call waited for the bind call of a pod of the same workload.",
+            ))?)?,
             nodes_rejected: maker.counter(
                 "nodes_rejected_total",
                 "Candidate nodes that a policy rejected.",
                 &["policy", "reason"],
+            )?,
+            nominated_nodes: maker.counter(
+                "nominated_node_total",
+                "Nominated nodes among the candidates of a filter call, by whether they still fit.",
+                &["result"],
+            )?,
+            preemption_candidates: maker.counter(
+                "preemption_candidates_total",
+                "Candidates for preemption, by what became of them, or would have in mode observe.",
+                &["mode", "outcome"],
             )?,
             bad_requests: maker.counter(
                 "bad_requests_total",
@@ -146,12 +160,12 @@ impl Metrics {
                 "Times the configuration file changed, by what became of it.",
                 &["result"],
             )?,
-            config_current: maker.register(IntGauge::with_opts(Opts::new(
-                "berth_config_current",
+            config_current: maker.register(IntGauge::with_opts(opts(
+                "config_current",
                 "1 while the running configuration is the one in the file, 0 after a bad change.",
             ))?)?,
-            log_suppressed: maker.register(IntCounter::with_opts(Opts::new(
-                "berth_log_lines_suppressed_total",
+            log_suppressed: maker.register(IntCounter::with_opts(opts(
+                "log_lines_suppressed_total",
                 "Log lines held back by the rate limit.",
             ))?)?,
             build_info: maker.float_gauge("build_info", "The version running.", &["version"])?,
@@ -178,6 +192,14 @@ impl Metrics {
         }
         for cause in DropCause::ALL {
             self.ledger_dropped.with_label_values(&[cause.label()]).inc_by(0);
+        }
+        for result in Nominated::LABELS {
+            self.nominated_nodes.with_label_values(&[result]).inc_by(0);
+        }
+        for mode in [PreemptionMode::Enforce, PreemptionMode::Observe] {
+            for fate in Fate::ALL {
+                self.preemption_candidates.with_label_values(&[mode.label(), fate.label()]).inc_by(0);
+            }
         }
         for result in ["success", "failure"] {
             self.config_reloads.with_label_values(&[result]).inc_by(0);
@@ -222,7 +244,17 @@ impl Metrics {
     }
 }
 
-/// Makes metrics that are registered and carry Berth's prefix.
+/// A metric with Berth's prefix.
+fn opts(name: &str, help: &str) -> Opts {
+    Opts::new(format!("berth_{name}"), help)
+}
+
+/// A metric of times, with Berth's prefix.
+fn seconds(name: &str, help: &str) -> HistogramOpts {
+    HistogramOpts::from(opts(name, help)).buckets(SECONDS.to_vec())
+}
+
+/// Makes metrics that are registered.
 struct Maker<'a> {
     registry: &'a Registry,
 }
@@ -234,19 +266,18 @@ impl Maker<'_> {
     }
 
     fn histogram(&self, name: &str, help: &str, labels: &[&str]) -> Result<HistogramVec, prometheus::Error> {
-        let opts = HistogramOpts::new(format!("berth_{name}"), help).buckets(SECONDS.to_vec());
-        self.register(HistogramVec::new(opts, labels)?)
+        self.register(HistogramVec::new(seconds(name, help), labels)?)
     }
 
     fn counter(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, prometheus::Error> {
-        self.register(IntCounterVec::new(Opts::new(format!("berth_{name}"), help), labels)?)
+        self.register(IntCounterVec::new(opts(name, help), labels)?)
     }
 
     fn gauge(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, prometheus::Error> {
-        self.register(IntGaugeVec::new(Opts::new(format!("berth_{name}"), help), labels)?)
+        self.register(IntGaugeVec::new(opts(name, help), labels)?)
     }
 
     fn float_gauge(&self, name: &str, help: &str, labels: &[&str]) -> Result<GaugeVec, prometheus::Error> {
-        self.register(GaugeVec::new(Opts::new(format!("berth_{name}"), help), labels)?)
+        self.register(GaugeVec::new(opts(name, help), labels)?)
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing here knows JSON, clocks, locks or the network. Objects are converted at the door
 //! ([`crate::cluster`]) and shared by `Arc` from then on.
 
+pub mod group;
 pub mod kind;
 pub mod label_syntax;
 pub mod labels;
@@ -13,6 +14,7 @@ pub mod requirements;
 pub mod selector;
 pub mod workload;
 
+pub use group::GroupKey;
 pub use kind::Kind;
 pub use labels::Labels;
 pub use name::{Name, ObjectKey};

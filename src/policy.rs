@@ -2,9 +2,12 @@
 //!
 //! No I/O, no clock, no locks. "Does not fit" is a verdict with a constant reason, never an error.
 
+pub mod nominated_node;
+pub mod preemption;
 pub mod topology_spread;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::model::{Pod, Requirements, Uid};
 use crate::view::{Needs, View};
@@ -18,8 +21,17 @@ pub struct Question<'a> {
     pub requirements: &'a Requirements,
     /// The nodes to choose from, in the caller's order.
     pub candidates: &'a [Cow<'a, str>],
+    /// What if these pods had left each candidate, by its position; empty if nobody is to leave.
+    pub evicted: &'a [Vec<Arc<Pod>>],
     /// The cluster.
     pub view: &'a View,
+}
+
+impl<'a> Question<'a> {
+    /// The pods that are taken to have left a candidate.
+    pub fn evicted_from(&self, candidate: usize) -> &'a [Arc<Pod>] {
+        self.evicted.get(candidate).map_or(&[], |pods| pods)
+    }
 }
 
 /// One rule of placement. What a policy does not override it has no opinion on.
@@ -37,10 +49,6 @@ pub trait Policy: Send + Sync {
 
     /// Adds to the score of each candidate, `scores[i]` being that of `candidates[i]`.
     fn prioritize(&self, _question: Question<'_>, _scores: &mut [i64]) {}
-
-    /// Says which candidates for preemption, named by `candidates`, are not worth an eviction:
-    /// `kept[i]` becomes false.
-    fn preempt(&self, _question: Question<'_>, _kept: &mut [bool]) {}
 }
 
 /// Why a node is rejected.
@@ -52,27 +60,59 @@ pub struct Rejection {
     pub reason: &'static str,
     /// Whether evicting pods could help.
     pub resolvable: bool,
+    /// Whether it is known to be so. Otherwise something is not known yet, and this is what the worst case asks for.
+    pub certain: bool,
 }
 
 /// One verdict per candidate.
 #[derive(Debug)]
 pub struct Verdicts {
     /// Filled in on the first rejection: most calls reject nobody.
-    rejections: Vec<Option<Rejection>>,
+    rejections: Vec<Option<&'static Rejection>>,
     candidates: usize,
     rejected: usize,
     uncertain: bool,
     awaited: Vec<Uid>,
+    nominated: Option<Nominated>,
+}
+
+/// What became of the candidate that is the pod's nominated node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nominated {
+    /// It passes, and so nobody else was asked about.
+    Kept(usize),
+    /// It does not.
+    Refused(usize),
+}
+
+impl Nominated {
+    /// All labels in metrics.
+    pub const LABELS: [&'static str; 2] = ["kept", "refused"];
+
+    /// The label in metrics.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Nominated::Kept(_) => Self::LABELS[0],
+            Nominated::Refused(_) => Self::LABELS[1],
+        }
+    }
 }
 
 impl Verdicts {
     /// Everybody passes so far.
     pub fn all_pass(candidates: usize) -> Self {
-        Self { rejections: Vec::new(), candidates, rejected: 0, uncertain: false, awaited: Vec::new() }
+        Self {
+            rejections: Vec::new(),
+            candidates,
+            rejected: 0,
+            uncertain: false,
+            awaited: Vec::new(),
+            nominated: None,
+        }
     }
 
     /// Rejects a candidate; the first reason stands.
-    pub fn reject(&mut self, candidate: usize, why: Rejection) {
+    pub fn reject(&mut self, candidate: usize, why: &'static Rejection) {
         if self.rejections.is_empty() {
             self.rejections.resize(self.candidates, None);
         }
@@ -80,12 +120,8 @@ impl Verdicts {
         if verdict.is_none() {
             *verdict = Some(why);
             self.rejected += 1;
+            self.uncertain |= !why.certain;
         }
-    }
-
-    /// Says that a rejection is that of the worst case only: something is not known yet.
-    pub fn mark_uncertain(&mut self) {
-        self.uncertain = true;
     }
 
     /// Whether a rejection may turn out to be wrong.
@@ -103,18 +139,39 @@ impl Verdicts {
         &self.awaited
     }
 
+    /// Settles what became of the nominated node. If it is kept, it is the only one that passes.
+    pub fn settle_nominated(&mut self, nominated: Nominated) {
+        self.nominated = Some(nominated);
+    }
+
+    /// What became of the nominated node, if it was among the candidates.
+    pub fn nominated(&self) -> Option<Nominated> {
+        self.nominated
+    }
+
     /// Whether a candidate passes.
     pub fn passes(&self, candidate: usize) -> bool {
-        self.rejections.get(candidate).is_none_or(Option::is_none)
+        match self.nominated {
+            Some(Nominated::Kept(only)) => candidate == only,
+            _ => self.rejection(candidate).is_none(),
+        }
     }
 
     /// How many pass.
     pub fn passing(&self) -> usize {
-        self.candidates - self.rejected
+        match self.nominated {
+            Some(Nominated::Kept(_)) => 1,
+            _ => self.candidates - self.rejected,
+        }
+    }
+
+    /// Why a candidate is rejected, if it is.
+    pub fn rejection(&self, candidate: usize) -> Option<&'static Rejection> {
+        self.rejections.get(candidate).copied().flatten()
     }
 
     /// The rejected ones, in order.
-    pub fn rejections(&self) -> impl Iterator<Item = (usize, &Rejection)> {
-        self.rejections.iter().enumerate().filter_map(|(at, why)| Some((at, why.as_ref()?)))
+    pub fn rejections(&self) -> impl Iterator<Item = (usize, &'static Rejection)> {
+        self.rejections.iter().enumerate().filter_map(|(at, why)| Some((at, (*why)?)))
     }
 }

@@ -9,13 +9,14 @@ use crate::cluster::binder::{BindError, BindOrder};
 use crate::cluster::freshness::Distrust;
 use crate::cluster::slim::{self, PodObject};
 use crate::cluster::{Binder, Freshness, Interner, Store};
-use crate::config::Config;
-use crate::engine::{Engine, Panicked, policies};
+use crate::config::{Config, PreemptionMode};
+use crate::engine::{Engine, Panicked};
 use crate::metrics::Metrics;
 use crate::model::{Name, Object, ObjectKey, Pod, Uid};
+use crate::policy::preemption::{Candidate, Fate, Victims};
 use crate::policy::{Question, Verdicts};
 use crate::view::change::{Change, Offer};
-use crate::wire::{BindArgs, Candidates, PreemptArgs, SchedulingArgs, WireError, reply};
+use crate::wire::{BindArgs, Candidates, NodeVictims, PreemptArgs, SchedulingArgs, WireError, reply};
 
 const UNDECIDED: &str = "berth: a hard limit hangs on a placement or node that is not known yet";
 
@@ -101,7 +102,7 @@ impl Verbs {
         freshness.mark_all_current();
         Ok(Self {
             binder: Binder::InMemory(store.clone()),
-            engine: Arc::new(ArcSwap::from_pointee(Engine::new(policies(&config), metrics.clone()))),
+            engine: Arc::new(ArcSwap::from_pointee(Engine::new(&config, metrics.clone()))),
             config: Arc::new(ArcSwap::from_pointee(config)),
             interner: Arc::default(),
             store,
@@ -131,7 +132,7 @@ impl Verbs {
             let undecided = verdicts.passing() == 0 && verdicts.are_uncertain();
             let answered = !undecided && (!patient || verdicts.awaited().is_empty());
             if answered {
-                engine.count_rejections(&verdicts);
+                engine.count(&verdicts);
             }
             Ok((verdicts, undecided))
         };
@@ -163,14 +164,34 @@ impl Verbs {
     }
 
     fn preempt(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
-        let PreemptArgs { pod: object, candidates } = PreemptArgs::decode(body)?;
+        let PreemptArgs { pod: object, candidates: offered } = PreemptArgs::decode(body)?;
         let pod = slim::pod(&object, &self.interner);
-        let names: Vec<_> = candidates.iter().map(|candidate| candidate.node.clone()).collect();
-        let kept = self.consult(Verb::Preempt, &object, &pod, &names, Engine::preempt);
+        let names: Vec<_> = offered.iter().map(|candidate| candidate.node.clone()).collect();
+        let judge = |engine: &Engine, question: Question<'_>| {
+            let known = |candidate: &NodeVictims<'_>| {
+                let uids = candidate.uids.as_deref().unwrap_or_default();
+                let victims = Victims::find(&candidate.node, uids, question.view);
+                Candidate { victims, budget_violations: candidate.budget_violations }
+            };
+            let candidates: Vec<Candidate> = offered.iter().map(known).collect();
+            let evicted: Vec<_> =
+                candidates.iter().map(|candidate| candidate.victims.pods().to_vec()).collect();
+            engine.preempt(Question { evicted: &evicted, ..question }, &candidates)
+        };
+        let fates = self.consult(Verb::Preempt, &object, &pod, &names, judge);
         // In doubt every candidate stays: kube-scheduler's own choice is the fallback.
-        let keeps = |at: usize| kept.as_ref().map_or(true, |kept| kept[at]);
-        let kept = candidates.iter().enumerate().filter(|(at, _)| keeps(*at));
-        Ok(reply::preempt(kept.map(|(_, candidate)| candidate)))
+        let fates = fates.unwrap_or_else(|_| vec![Fate::Doubtful; offered.len()]);
+        let mode = self.config.load().preemption.mode;
+        for fate in &fates {
+            self.metrics.preemption_candidates.with_label_values(&[mode.label(), fate.label()]).inc();
+        }
+        let dropped = |fate: &Fate| !fate.passes();
+        if fates.iter().any(dropped) {
+            tell(&pod, mode, &fates);
+        }
+        let kept =
+            offered.iter().zip(&fates).filter(|(_, fate)| mode == PreemptionMode::Observe || !dropped(fate));
+        Ok(reply::preempt(kept.map(|(candidate, _)| candidate)))
     }
 
     /// Asks the engine on one view that has everything the policies need.
@@ -192,7 +213,8 @@ impl Verbs {
         // What is missing is made once and kept up from then on. It is asked again what is needed, for the view
         // that has it may be another one by then.
         loop {
-            let question = Question { pod, requirements: &requirements, candidates: &[], view: &view };
+            let question =
+                Question { pod, requirements: &requirements, candidates: &[], evicted: &[], view: &view };
             let needs = engine.needs(verb.label(), question)?;
             if view.provides(&needs) {
                 break;
@@ -206,7 +228,10 @@ impl Verbs {
             // Wherever an earlier attempt put the pod, now it is nowhere: it must not stand in its own way.
             Arc::make_mut(&mut view).withdraw(&pod.uid);
         }
-        Ok(ask(&engine, Question { pod, requirements: &requirements, candidates, view: &view })?)
+        Ok(ask(
+            &engine,
+            Question { pod, requirements: &requirements, candidates, evicted: &[], view: &view },
+        )?)
     }
 
     /// Puts into the ledger what filter answered, and that `overdue` pods were waited for in vain. Whatever was
@@ -259,4 +284,18 @@ impl Verbs {
             _ => Offer::Several,
         }
     }
+}
+
+/// One line per preemption that Berth has a say in: there are few, and each of them stops somebody's pods.
+fn tell(pod: &Pod, mode: PreemptionMode, fates: &[Fate]) {
+    let count = |wanted: Fate| fates.iter().filter(|fate| **fate == wanted).count();
+    tracing::info!(
+        pod = %pod.key,
+        mode = mode.label(),
+        candidates = fates.len(),
+        refused = count(Fate::Refused),
+        outranked = count(Fate::Outranked),
+        doubtful = count(Fate::Doubtful),
+        "candidates for preemption dropped"
+    );
 }

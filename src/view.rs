@@ -7,6 +7,7 @@
 pub mod change;
 mod counters;
 mod domains;
+mod gatherings;
 mod hosts;
 mod namespaced;
 
@@ -17,13 +18,14 @@ use imbl::HashMap;
 use self::counters::Counters;
 pub use self::counters::{Counter, CounterKey};
 pub use self::domains::{DomainId, Domains, Lies};
+use self::gatherings::Gatherings;
 use self::hosts::Hosts;
 pub use self::hosts::{Host, HostId};
 pub use self::namespaced::Namespaced;
 use crate::ledger::{Ledger, Phase};
 use crate::model::{
-    DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Service, Uid,
-    Workload,
+    DisruptionBudget, GroupKey, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Service,
+    Uid, Workload,
 };
 
 /// Everything a decision may depend on.
@@ -43,6 +45,10 @@ pub struct View {
     job_sets: Namespaced<GroupObject>,
     pod_groups: Namespaced<GroupObject>,
     ledger: Ledger,
+    /// Pods on no node, by the node that preemption made room on for them.
+    nominated: Gatherings<Name>,
+    /// Pods that have a place and are to keep it, by their replica group.
+    groups: Gatherings<Arc<GroupKey>>,
     counters: Counters,
     domains: HashMap<Name, Arc<Domains>>,
 }
@@ -126,6 +132,16 @@ impl View {
     /// Where a pod is, as far as anyone knows: shown by the watch, or assumed.
     pub fn place_of(&self, uid: &str) -> Option<&Name> {
         self.placement(uid).map(|(node, _)| node)
+    }
+
+    /// Every pod on no node for which preemption made room, with the node it was made on.
+    pub fn nominated(&self) -> impl Iterator<Item = (&Name, &Arc<Pod>)> {
+        self.nominated.iter()
+    }
+
+    /// The members of a group that have a place and are not about to leave it.
+    pub fn placed_members(&self, group: &Arc<GroupKey>) -> &[Arc<Pod>] {
+        self.groups.of(group)
     }
 
     /// The pods under way.
@@ -214,7 +230,7 @@ impl View {
 
     /// The single rule by which cache and ledger become one: the watch's word first, then what is
     /// assumed. Every index over placements is kept by asking this before and after a change.
-    fn placement(&self, uid: &str) -> Option<(&Name, &Arc<Pod>)> {
+    pub fn placement(&self, uid: &str) -> Option<(&Name, &Arc<Pod>)> {
         let shown = self.pods.get(uid);
         if let Some(pod) = shown
             && let Some(node) = &pod.node
@@ -225,6 +241,40 @@ impl View {
         match &entry.phase {
             Phase::Assumed { node, .. } => Some((node, shown.unwrap_or(&entry.pod))),
             Phase::Offered => None,
+        }
+    }
+
+    /// Where a pod stands: see [`View::placement`]. Room made for a pod counts until the pod has a place.
+    fn standing(&self, uid: &str) -> Standing {
+        if let Some((node, pod)) = self.placement(uid) {
+            return Standing::Placed(node.clone(), pod.clone());
+        }
+        let shown = self.pods.get(uid);
+        match shown.and_then(|pod| Some((pod.nominated_node.clone()?, pod))) {
+            Some((node, pod)) => Standing::Nominated(node, pod.clone()),
+            None => Standing::Nowhere,
+        }
+    }
+}
+
+/// Where a pod stands, as the indexes over pods see it.
+enum Standing {
+    /// On a node.
+    Placed(Name, Arc<Pod>),
+    /// On none, with room made for it on a node.
+    Nominated(Name, Arc<Pod>),
+    /// On none.
+    Nowhere,
+}
+
+impl Standing {
+    /// Whether nothing has changed, not even the copy of the pod.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Standing::Placed(n, p), Standing::Placed(m, q))
+            | (Standing::Nominated(n, p), Standing::Nominated(m, q)) => n == m && Arc::ptr_eq(p, q),
+            (Standing::Nowhere, Standing::Nowhere) => true,
+            _ => false,
         }
     }
 }

@@ -9,15 +9,20 @@ use berth::cluster::{Binder, Freshness, Interner, Store};
 use berth::config::Config;
 use berth::engine::Engine;
 use berth::metrics::Metrics;
+use berth::model::{Object, ObjectKey, Pod};
 use berth::policy::{Policy, Question, Rejection, Verdicts};
 use berth::server::verbs_service::VerbsService;
 use berth::verbs::Verbs;
+use berth::view::change::Change;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 
 /// Does half of its work and then fails, as long as it is told to.
 struct Faulty(Arc<AtomicBool>);
+
+const FIRST_IS_WORST: Rejection =
+    Rejection { policy: "faulty", reason: "first is worst", resolvable: true, certain: true };
 
 impl Faulty {
     fn fail(&self) {
@@ -31,17 +36,12 @@ impl Policy for Faulty {
     }
 
     fn filter(&self, _: Question<'_>, verdicts: &mut Verdicts) {
-        verdicts.reject(0, Rejection { policy: "faulty", reason: "first is worst", resolvable: true });
+        verdicts.reject(0, &FIRST_IS_WORST);
         self.fail();
     }
 
     fn prioritize(&self, _: Question<'_>, scores: &mut [i64]) {
         scores.fill(99);
-        self.fail();
-    }
-
-    fn preempt(&self, _: Question<'_>, kept: &mut [bool]) {
-        kept[0] = false;
         self.fail();
     }
 }
@@ -64,8 +64,9 @@ impl Served {
             binder: Binder::InMemory(store.clone()),
             store: store.clone(),
             freshness,
-            engine: Arc::new(ArcSwap::from_pointee(Engine::new(
+            engine: Arc::new(ArcSwap::from_pointee(Engine::with_policies(
                 vec![Box::new(Faulty(faulty.clone()))],
+                &Config::default(),
                 metrics.clone(),
             ))),
             config: Arc::new(ArcSwap::from_pointee(Config::default())),
@@ -121,6 +122,8 @@ async fn a_panicking_policy_costs_one_decision_and_nothing_else() {
         r#"[{"Host":"a","Score":10},{"Host":"b","Score":10}]"#,
         "kube-scheduler does not check the range, so we do"
     );
+    let victim = Pod { node: Some("a".into()), ..Pod::identity_only("v".into(), ObjectKey::new("d", "v")) };
+    served.store.apply([Change::Upsert(Object::Pod(Arc::new(victim)))]);
     assert_eq!(
         served.ask("/preempt", VICTIMS).await,
         r#"{"NodeNameToMetaVictims":{"b":{"Pods":[],"NumPDBViolations":0}}}"#,

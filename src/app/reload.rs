@@ -7,7 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use crate::config::{self, Config, ConfigError};
-use crate::engine::{Engine, policies};
+use crate::engine::Engine;
 use crate::metrics::Metrics;
 use crate::server::tls::Certificates;
 
@@ -61,7 +61,7 @@ impl Reloader {
     }
 
     fn accept(&self, config: Config) {
-        self.engine.store(Arc::new(Engine::new(policies(&config), self.metrics.clone())));
+        self.engine.store(Arc::new(Engine::new(&config, self.metrics.clone())));
         let old = self.config.swap(Arc::new(config));
         let new = self.config.load();
         let fixed = |c: &Config| {

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use self::objects as json;
 pub use self::objects::{ListMeta, PodObject};
 use super::Interner;
+use crate::model::group;
 use crate::model::label_syntax::{is_label_key, is_label_value};
 use crate::model::requirements::{Expression, Term, Toleration};
 use crate::model::selector::Requirement;
 use crate::model::{
-    Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
+    Controller, DisruptionBudget, GroupKey, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
     Requirements, Selector, Service, Taint, Workload,
 };
 
@@ -99,12 +100,17 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
         Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
             let object: json::GroupJson = serde_json::from_str(text)?;
             let key = key_of(&object.metadata, interner);
-            let size = object.spec.and_then(|spec| match kind {
-                Kind::LeaderWorkerSet => spec.leader_worker_template.and_then(|t| t.size),
-                Kind::PodGroup => spec.min_member,
-                _ => None,
-            });
-            Object::Group(kind, Arc::new(GroupObject { key, size }))
+            let mut group = GroupObject { key, size: None, restarts_together: true };
+            if let Some(spec) = object.spec {
+                group.size = spec.min_member.filter(|_| kind == Kind::PodGroup);
+                if let Some(template) = spec.leader_worker_template {
+                    group.size = template.size;
+                    // `Default` is the old name of `None`.
+                    let policy = template.restart_policy.as_deref();
+                    group.restarts_together = !matches!(policy, Some("None" | "Default"));
+                }
+            }
+            Object::Group(kind, Arc::new(group))
         }
     };
     Ok(Slimmed::Kept(object))
@@ -118,11 +124,17 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
     let name = |text: &Option<String>| {
         text.as_deref().filter(|text| !text.is_empty()).map(|text| interner.name(text))
     };
+    let key = key_of(meta, interner);
+    let labels = interner.labels(meta.labels.iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v)));
+    let mut annotations = meta.annotations.iter().flat_map(|annotations| &annotations.0);
+    let annotation = annotations.find(|(key, _)| key == group::ANNOTATION);
+    let annotation = annotation.map(|(_, value)| interner.name(value));
     Pod {
         // Not interned: UIDs are all different.
         uid: meta.uid.as_deref().unwrap_or_default().into(),
-        key: key_of(meta, interner),
-        labels: interner.labels(meta.labels.iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v))),
+        group: GroupKey::recognise(&key.namespace, annotation, &labels).map(Arc::new),
+        key,
+        labels,
         node: spec.and_then(|spec| name(&spec.node_name)),
         nominated_node: status.and_then(|status| name(&status.nominated_node_name)),
         terminating: meta.deletion_timestamp.is_some(),

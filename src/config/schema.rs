@@ -31,7 +31,7 @@ pub struct Config {
     pub replica_groups: Empty,
     /// Preemption.
     #[serde(default)]
-    pub preemption: Empty,
+    pub preemption: Preemption,
     /// The server.
     #[serde(default)]
     pub server: Server,
@@ -45,7 +45,7 @@ impl Default for Config {
             topology_spread: TopologySpread::default(),
             nominated_node: NominatedNode::default(),
             replica_groups: Empty::default(),
-            preemption: Empty::default(),
+            preemption: Preemption::default(),
             server: Server::default(),
         }
     }
@@ -190,6 +190,55 @@ pub enum NominatedNodePolicy {
     Disabled,
 }
 
+/// What to do with kube-scheduler's candidates for preemption.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Preemption {
+    /// Whether candidates are dropped.
+    pub mode: PreemptionMode,
+    /// How far down the criteria candidates are compared. Those that are equal so far are one class, and the best
+    /// class is the answer: the earlier it ends, the wider the class, and the more is left to kube-scheduler.
+    pub decide_up_to: Criterion,
+}
+
+/// Whether candidates for preemption are dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PreemptionMode {
+    /// They are.
+    #[default]
+    Enforce,
+    /// They are not; what would have been done is counted and logged.
+    Observe,
+}
+
+impl PreemptionMode {
+    /// The label in metrics.
+    pub const fn label(self) -> &'static str {
+        match self {
+            PreemptionMode::Enforce => "enforce",
+            PreemptionMode::Observe => "observe",
+        }
+    }
+}
+
+/// The criteria by which candidates for preemption are compared, in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Criterion {
+    /// Not at all: only what would be in vain is dropped.
+    Nothing,
+    /// Fewer evictions that a disruption budget forbids.
+    BudgetViolations,
+    /// Fewer replica groups that have to start anew.
+    GroupsLost,
+    /// A lower priority of the most important victim.
+    HighestPriority,
+    /// Fewer pods that stop in all.
+    #[default]
+    PodsLost,
+    /// The node's name, which leaves one candidate only.
+    Node,
+}
+
 /// The server: encryption, limits and patience.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -274,7 +323,8 @@ pub struct Timeouts {
     /// told otherwise), so that it does not try anew while the first binding is under way. Takes effect at the
     /// next start.
     pub bind: ShortDuration,
-    /// For the bind call of the pod before, where a hard limit hangs on it.
+    /// For the bind call of the pod before, if that pod belongs to the same workload: where it went decides whether
+    /// a limit holds and which nodes are best.
     pub placement: ShortDuration,
     /// For requests under way when told to stop. Takes effect at the next start.
     pub drain: ShortDuration,

@@ -1,6 +1,8 @@
 //! A pod, as far as placing it and its neighbours is concerned.
 
-use super::{Labels, Name, ObjectKey};
+use std::sync::Arc;
+
+use super::{GroupKey, Labels, Name, ObjectKey};
 
 /// A pod's UID: the identity that survives nothing, unlike its name.
 pub type Uid = Name;
@@ -24,6 +26,8 @@ pub struct Pod {
     pub priority: i32,
     /// The object that controls it.
     pub controller: Option<Controller>,
+    /// The replica group it is a member of.
+    pub group: Option<Arc<GroupKey>>,
     /// Whether it brings topology spread constraints of its own.
     pub has_spread_constraints: bool,
     /// Fingerprint of its `PodScheduled=False` condition. kube-scheduler rewrites that condition when
@@ -64,6 +68,7 @@ impl Pod {
             terminating: false,
             priority: 0,
             controller: None,
+            group: None,
             has_spread_constraints: false,
             failed_attempt: None,
         }

@@ -49,6 +49,8 @@ pub struct GroupObject {
     pub key: ObjectKey,
     /// How many pods make one group, where the object says so.
     pub size: Option<u32>,
+    /// Whether losing one pod makes its whole group start anew.
+    pub restarts_together: bool,
 }
 
 /// Any watched object.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::domains::Domains;
-use super::{Needs, View};
+use super::{Needs, Standing, View};
 use crate::ledger::DropCause;
 use crate::model::{Kind, Name, Object, ObjectKey, Pod, Uid};
 
@@ -212,31 +212,48 @@ impl View {
         }));
     }
 
-    /// Makes a change that concerns one pod, and brings the hosts in line with where it is then.
+    /// Makes a change that concerns one pod, and brings all that is kept by place in line with where it is then.
     fn keeping_places<R>(&mut self, uid: &str, change: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.placement(uid).map(|(node, pod)| (node.clone(), pod.clone()));
+        let before = self.standing(uid);
         let result = change(self);
-        let after = self.placement(uid).map(|(node, pod)| (node.clone(), pod.clone()));
-        let same = match (&before, &after) {
-            (Some((n, p)), Some((m, q))) => n == m && Arc::ptr_eq(p, q),
-            (None, None) => true,
-            _ => false,
-        };
-        if !same {
-            if let Some((node, pod)) = before {
+        let after = self.standing(uid);
+        if !before.is(&after) {
+            self.leave(before);
+            self.arrive(after);
+        }
+        result
+    }
+
+    fn leave(&mut self, standing: Standing) {
+        match standing {
+            Standing::Placed(node, pod) => {
                 if let Some(host) = self.hosts.id(&node) {
                     self.counters.moved(host, &pod, -1);
                 }
                 self.hosts.remove_pod(&node, &pod.uid);
+                if let Some(group) = &pod.group {
+                    self.groups.remove(group, &pod.uid);
+                }
             }
-            if let Some((node, pod)) = after {
+            Standing::Nominated(node, pod) => self.nominated.remove(&node, &pod.uid),
+            Standing::Nowhere => {}
+        }
+    }
+
+    fn arrive(&mut self, standing: Standing) {
+        match standing {
+            Standing::Placed(node, pod) => {
                 self.hosts.add_pod(&node, pod.clone());
                 if let Some(host) = self.hosts.id(&node) {
                     self.counters.moved(host, &pod, 1);
                 }
+                if let Some(group) = pod.group.clone().filter(|_| !pod.terminating) {
+                    self.groups.add(group, pod);
+                }
             }
+            Standing::Nominated(node, pod) => self.nominated.add(node, pod),
+            Standing::Nowhere => {}
         }
-        result
     }
 }
 

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::{Candidates, NodeVictims};
-use crate::policy::{Rejection, Verdicts};
+use crate::policy::{Nominated, Verdicts};
+
+/// Before the reason why the nominated node is rejected.
+const NO_LONGER_FITS: &str = "nominated node no longer fits";
 
 /// The answer to filter: who passes, who does not and why.
 pub fn filter(candidates: &Candidates<'_>, verdicts: &Verdicts) -> Vec<u8> {
@@ -108,10 +111,14 @@ pub fn problem(reason: &str) -> Vec<u8> {
 
 fn reasons(out: &mut Vec<u8>, candidates: &Candidates<'_>, verdicts: &Verdicts, resolvable: bool) {
     let rejected = verdicts.rejections().filter(|(_, why)| why.resolvable == resolvable);
-    separated(out, rejected, |out, (at, Rejection { reason, .. })| {
+    separated(out, rejected, |out, (at, why)| {
         string(out, &candidates.names[at]);
         out.push(b':');
-        string(out, reason);
+        if verdicts.nominated() == Some(Nominated::Refused(at)) {
+            string(out, &format!("{NO_LONGER_FITS}: {}", why.reason));
+        } else {
+            string(out, why.reason);
+        }
     });
 }
 
@@ -149,8 +156,11 @@ fn string(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::{bind, filter, filter_error, preempt, prioritize};
-    use crate::policy::{Rejection, Verdicts};
+    use crate::policy::{Nominated, Rejection, Verdicts};
     use crate::wire::{Candidates, NodeVictims};
+
+    const TOO_FULL: Rejection =
+        Rejection { policy: "test", reason: "too full", resolvable: true, certain: true };
 
     fn text(bytes: Vec<u8>) -> String {
         String::from_utf8(bytes).expect("answers are text")
@@ -164,12 +174,31 @@ mod tests {
             objects: None,
         };
         let mut verdicts = Verdicts::all_pass(3);
-        let policy = "test";
-        verdicts.reject(1, Rejection { policy, reason: "too full", resolvable: true });
-        verdicts.reject(2, Rejection { policy, reason: "no rack", resolvable: false });
+        verdicts.reject(1, &TOO_FULL);
+        verdicts.reject(2, &Rejection { reason: "no rack", resolvable: false, ..TOO_FULL });
         assert_eq!(
             text(filter(&candidates, &verdicts)),
             r#"{"Nodes":null,"NodeNames":["a"],"FailedNodes":{"b\"":"too full"},"FailedAndUnresolvableNodes":{"c":"no rack"},"Error":""}"#
+        );
+    }
+
+    #[test]
+    fn a_nominated_node_is_the_whole_answer_or_says_that_it_was_nominated() {
+        let candidates =
+            Candidates { names: vec!["a".into(), "b".into()], names_as_sent: None, objects: None };
+        let mut verdicts = Verdicts::all_pass(1);
+        verdicts.settle_nominated(Nominated::Kept(1));
+        assert_eq!(
+            text(filter(&candidates, &verdicts)),
+            r#"{"Nodes":null,"NodeNames":["b"],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}"#
+        );
+        let mut verdicts = Verdicts::all_pass(2);
+        verdicts.reject(0, &TOO_FULL);
+        verdicts.reject(1, &TOO_FULL);
+        verdicts.settle_nominated(Nominated::Refused(1));
+        assert_eq!(
+            text(filter(&candidates, &verdicts)),
+            r#"{"Nodes":null,"NodeNames":[],"FailedNodes":{"a":"too full","b":"nominated node no longer fits: too full"},"FailedAndUnresolvableNodes":{},"Error":""}"#
         );
     }
 

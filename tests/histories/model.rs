@@ -1,7 +1,7 @@
 //! What the view has to say, put as plainly as possible: two tables, read through from end to end for
 //! every answer. Written from the life cycle in the ledger's documentation, not from its code.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use berth::ledger::DropCause;
 
@@ -13,6 +13,8 @@ pub struct Decided {
     pub name: String,
     /// Its label as the caller knew it; a bare bind call does not say.
     pub label: Option<u8>,
+    /// Whether it was leaving, as far as the caller knew.
+    pub leaving: bool,
     /// Where it will be, if that is known.
     pub place: Option<String>,
     pub bind_called: bool,
@@ -20,8 +22,17 @@ pub struct Decided {
     forgotten_at: u64,
 }
 
-/// By name: the node's label if there is a node, and the pods with their labels, sorted by UID.
-pub type Hosts = BTreeMap<String, (Option<u8>, Vec<(String, Option<u8>)>)>;
+/// By name: the node's label if there is a node, and its pods, sorted by UID.
+pub type Hosts = BTreeMap<String, (Option<u8>, Vec<Placed>)>;
+
+/// A pod on a host.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Placed {
+    pub uid: String,
+    /// Its label, as far as it is known.
+    pub label: Option<u8>,
+    pub leaving: bool,
+}
 
 #[derive(Debug, Default)]
 pub struct Model {
@@ -91,6 +102,7 @@ impl Model {
         let decided = Decided {
             name: pod.name.clone(),
             label: Some(pod.label),
+            leaving: pod.leaving,
             place: offered.first().filter(|_| offered.len() == 1).cloned(),
             bind_called: false,
             failure_at_start: pod.failure,
@@ -107,6 +119,7 @@ impl Model {
         let decided = Decided {
             name: pod.name.clone(),
             label: known.as_ref().and_then(|known| known.label),
+            leaving: known.as_ref().is_some_and(|known| known.leaving),
             place: Some(node.to_owned()),
             bind_called: true,
             failure_at_start: known.and_then(|known| known.failure_at_start),
@@ -130,14 +143,25 @@ impl Model {
         self.dropped.extend((self.decided.len()..before).map(|_| DropCause::Expired));
     }
 
-    /// Where a pod is, and the label it carries there as far as that is known.
-    pub fn place_of(&self, uid: &str) -> Option<(&str, Option<u8>)> {
+    /// Where a pod is, and what is known of it there.
+    pub fn place_of(&self, uid: &str) -> Option<(&str, Placed)> {
         let shown = self.shown.get(uid);
-        if let Some((pod, node)) = shown.and_then(|pod| Some((pod, pod.node.as_deref()?))) {
-            return Some((node, Some(pod.label)));
-        }
-        let decided = self.decided.get(uid)?;
-        Some((decided.place.as_deref()?, shown.map_or(decided.label, |pod| Some(pod.label))))
+        let decided = self.decided.get(uid);
+        let place = shown.and_then(|pod| pod.node.as_deref());
+        let place = place.or_else(|| decided?.place.as_deref())?;
+        // The watch's copy of the pod is the better one.
+        let (label, leaving) = match (shown, decided) {
+            (Some(pod), _) => (Some(pod.label), pod.leaving),
+            (None, Some(decided)) => (decided.label, decided.leaving),
+            (None, None) => return None,
+        };
+        Some((place, Placed { uid: uid.to_owned(), label, leaving }))
+    }
+
+    /// Pods on no node for which room was made, with the node it was made on.
+    pub fn nominated(&self) -> BTreeSet<(String, String)> {
+        let waiting = self.shown.values().filter(|pod| self.place_of(&pod.uid).is_none());
+        waiting.filter_map(|pod| Some((pod.nominated.clone()?, pod.uid.clone()))).collect()
     }
 
     /// Every host that exists.
@@ -146,8 +170,8 @@ impl Model {
             self.nodes.iter().map(|(name, label)| (name.clone(), (Some(*label), Vec::new()))).collect();
         let known = self.shown.keys().chain(self.decided.keys().filter(|uid| !self.shown.contains_key(*uid)));
         for uid in known {
-            if let Some((node, label)) = self.place_of(uid) {
-                hosts.entry(node.to_owned()).or_default().1.push((uid.clone(), label));
+            if let Some((node, pod)) = self.place_of(uid) {
+                hosts.entry(node.to_owned()).or_default().1.push(pod);
             }
         }
         for (_, pods) in hosts.values_mut() {

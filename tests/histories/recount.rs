@@ -1,12 +1,13 @@
 //! What the view keeps up to date step by step, counted afresh.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use berth::model::selector::Requirement;
 use berth::model::{Name, Selector};
 use berth::view::{CounterKey, DomainId, Lies, Needs, View};
 
 use super::model::Hosts;
+use super::world::{GROUPS, group};
 
 fn label() -> Name {
     Name::from("v")
@@ -43,12 +44,25 @@ pub fn compare(view: &View, hosts: &Hosts, when: &str) {
         let mut total = 0;
         for (name, (_, pods)) in hosts {
             let id = view.host_id(name).expect("a host has a number");
-            let expected = pods.iter().filter(|(_, label)| matches(*label)).count();
+            let expected = pods.iter().filter(|pod| !pod.leaving && matches(pod.label)).count();
             assert_eq!(counter.on(id) as usize, expected, "pods on {name} that match {key:?} {when}");
             total += expected;
         }
         let sum: u32 = counter.per_host().sum();
         assert_eq!(sum as usize, total, "no pod is counted on a host that is not there, {key:?} {when}");
+    }
+    for number in 0..GROUPS {
+        let members = hosts.values().flat_map(|(_, pods)| pods);
+        let members =
+            members.filter(|pod| !pod.leaving && pod.label.is_some_and(|label| label % GROUPS == number));
+        let expected: BTreeSet<&str> = members.map(|pod| &*pod.uid).collect();
+        let kept = view.placed_members(&group(number));
+        assert_eq!(kept.len(), expected.len(), "members of group {number} {when}");
+        assert_eq!(
+            kept.iter().map(|pod| &*pod.uid).collect::<BTreeSet<_>>(),
+            expected,
+            "group {number} {when}"
+        );
     }
     let Some(domains) = view.domains("v") else { return };
     let mut values: HashMap<DomainId, u8> = HashMap::new();

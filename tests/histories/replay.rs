@@ -8,7 +8,7 @@ use berth::model::{Kind, Name, Object};
 use berth::view::View;
 use berth::view::change::{Change, Offer};
 
-use super::model::{Hosts, Model};
+use super::model::{Hosts, Model, Placed};
 use super::recount::{self, needs};
 use super::step::{NODES, Step};
 use super::world::{ApiPod, Call, News, World, key, node, node_name, service};
@@ -21,7 +21,7 @@ const TTL: Duration = Duration::from_secs(TIME_TO_LIVE);
 pub struct Seen(BTreeSet<&'static str>);
 
 impl Seen {
-    const ALL: [&'static str; 12] = [
+    const ALL: [&'static str; 14] = [
         "deleted",
         "refiltered",
         "attempt_failed",
@@ -34,6 +34,8 @@ impl Seen {
         "late call for a pod long gone",
         "late call after confirmation",
         "pods on a host without node",
+        "room made for a pod that is assumed elsewhere",
+        "member of a group leaving",
     ];
 
     pub fn add(&mut self, other: &Seen) {
@@ -67,6 +69,11 @@ impl Replay {
                 self.world.update(pod, |pod| pod.node = pod.node.take().or(Some(node_name(node))));
             }
             Step::FailAttempt(pod, mark) => self.world.update(pod, |pod| pod.failure = Some(mark)),
+            Step::Nominate(pod, node) => {
+                // kube-scheduler makes room only for pods that it believes to be on no node.
+                self.world.update(pod, |pod| pod.nominated = pod.node.is_none().then(|| node_name(node)));
+            }
+            Step::Leave(pod) => self.world.update(pod, |pod| pod.leaving = true),
             Step::Delete(pod) | Step::Finish(pod) => self.world.remove(pod),
             Step::SetNode(node, label) => {
                 self.world.nodes.insert(node_name(node), label);
@@ -146,6 +153,9 @@ impl Replay {
         let hosts = model.hosts();
         assert_eq!(self.hosts(), hosts, "hosts and their pods {when}");
         recount::compare(view, &hosts, when);
+        let nominated = view.nominated().map(|(node, pod)| (node.to_string(), pod.uid.to_string()));
+        let (count, nominated) = (view.nominated().count(), nominated.collect::<BTreeSet<_>>());
+        assert_eq!((count, nominated), (model.nominated().len(), model.nominated()), "nominated pods {when}");
         for number in 0..NODES {
             let name = node_name(number);
             let shown = view.node(&name).map(|node| label_of(&node.labels));
@@ -178,7 +188,11 @@ impl Replay {
 
     fn hosts(&self) -> Hosts {
         let read = |host: &berth::view::Host| {
-            let pods = host.pods.iter().map(|pod| (pod.uid.to_string(), label_of(&pod.labels)));
+            let pods = host.pods.iter().map(|pod| Placed {
+                uid: pod.uid.to_string(),
+                label: label_of(&pod.labels),
+                leaving: pod.terminating,
+            });
             let mut pods: Vec<_> = pods.collect();
             pods.sort();
             let node = host.node.as_ref().and_then(|node| label_of(&node.labels));
@@ -224,6 +238,13 @@ impl Replay {
             } else {
                 "confirmed before the answer"
             });
+        }
+        let assumed = self.model.decided.get(&pod.uid).and_then(|decided| decided.place.as_ref());
+        if assumed.is_some_and(|place| pod.nominated.as_ref().is_some_and(|node| node != place)) {
+            self.seen.0.insert("room made for a pod that is assumed elsewhere");
+        }
+        if pod.leaving && pod.node.is_some() {
+            self.seen.0.insert("member of a group leaving");
         }
         if pod.node.as_ref().is_some_and(|node| !self.model.nodes.contains_key(node)) {
             self.seen.0.insert("pods on a host without node");

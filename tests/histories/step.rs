@@ -14,6 +14,10 @@ pub enum Step {
     Relabel(usize, u8),
     BoundByOther(usize, usize),
     FailAttempt(usize, u64),
+    /// Preemption makes room for the pod on a node.
+    Nominate(usize, usize),
+    /// The pod gets a deletion timestamp.
+    Leave(usize),
     Delete(usize),
     /// The pod succeeds or fails, and occupies nothing from then on.
     Finish(usize),
@@ -50,6 +54,8 @@ pub fn any_step() -> impl Strategy<Value = Step> {
         4 => (pod(), any::<u8>()).prop_map(|(p, l)| Step::Relabel(p, l)),
         3 => (pod(), node()).prop_map(|(p, n)| Step::BoundByOther(p, n)),
         4 => (pod(), 1..4u64).prop_map(|(p, m)| Step::FailAttempt(p, m)),
+        4 => (pod(), node()).prop_map(|(p, n)| Step::Nominate(p, n)),
+        2 => pod().prop_map(Step::Leave),
         5 => pod().prop_map(Step::Delete),
         2 => pod().prop_map(Step::Finish),
         3 => (node(), any::<u8>()).prop_map(|(n, l)| Step::SetNode(n, l)),

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use berth::model::group::{GroupKey, Source};
 use berth::model::{Kind, Labels, Name, Node, Object, ObjectKey, Pod, Service};
 use berth::view::change::Change;
 
@@ -15,6 +16,8 @@ pub struct ApiPod {
     pub label: u8,
     pub node: Option<String>,
     pub failure: Option<u64>,
+    pub nominated: Option<String>,
+    pub leaving: bool,
 }
 
 impl ApiPod {
@@ -27,12 +30,24 @@ impl ApiPod {
         pod.labels = label(self.label);
         pod.node = self.node.as_deref().map(Name::from);
         pod.failed_attempt = self.failure;
+        pod.nominated_node = self.nominated.as_deref().map(Name::from);
+        pod.terminating = self.leaving;
+        pod.group = Some(group(self.label));
         Arc::new(pod)
     }
 }
 
 pub fn key(name: &str) -> ObjectKey {
     ObjectKey::new("default", name)
+}
+
+/// How many groups there are.
+pub const GROUPS: u8 = 2;
+
+/// The group of pods with such a label: a pod that is relabelled may change its group.
+pub fn group(label: u8) -> Arc<GroupKey> {
+    let set = ObjectKey::new("default", format!("group-{}", label % GROUPS));
+    Arc::new(GroupKey { source: Source::Annotation, set, index: Name::from("") })
 }
 
 pub fn pod_name(number: usize) -> String {
@@ -103,7 +118,8 @@ impl World {
         if !self.pods.contains_key(&name) {
             self.generations[number] += 1;
             let uid = format!("{name}.{}", self.generations[number]);
-            self.store(ApiPod { uid, name, label: 0, node: None, failure: None });
+            let (node, failure, nominated) = (None, None, None);
+            self.store(ApiPod { uid, name, label: 0, node, failure, nominated, leaving: false });
         }
     }
 

@@ -5,6 +5,8 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use crate::model::group;
+
 /// String pairs in the order of the document.
 #[derive(Debug, Default)]
 pub struct StringMap(pub Vec<(String, String)>);
@@ -31,6 +33,36 @@ impl<'de> Deserialize<'de> for StringMap {
     }
 }
 
+/// Those annotations that Berth reads. The others can be long and are passed over.
+#[derive(Debug, Default)]
+pub struct Annotations(pub Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Annotations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Ours;
+        impl<'de> Visitor<'de> for Ours {
+            type Value = Annotations;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map of strings")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
+                let mut ours = Vec::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    if key.starts_with(group::ANNOTATIONS) {
+                        ours.push((key, map.next_value()?));
+                    } else {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(Annotations(ours))
+            }
+        }
+        deserializer.deserialize_map(Ours)
+    }
+}
+
 /// `ListMeta`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -51,6 +83,7 @@ pub struct Meta {
     pub uid: Option<String>,
     pub deletion_timestamp: Option<IgnoredAny>,
     pub labels: Option<StringMap>,
+    pub annotations: Option<Annotations>,
     pub owner_references: Option<Vec<Owner>>,
 }
 
@@ -254,6 +287,8 @@ pub struct GroupSpec {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LeaderWorkerTemplate {
     pub size: Option<u32>,
+    pub restart_policy: Option<String>,
 }

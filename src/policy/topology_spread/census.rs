@@ -71,7 +71,7 @@ impl<'a> Census<'a> {
 
 /// Whether the pod could be on a node at all, as far as constraints ask.
 #[derive(Clone, Copy)]
-struct Inclusion {
+pub struct Inclusion {
     allowed: bool,
     tolerated: bool,
 }
@@ -79,7 +79,7 @@ struct Inclusion {
 impl Inclusion {
     const FULL: Self = Self { allowed: true, tolerated: true };
 
-    fn of(host: HostId, question: &Question<'_>) -> Self {
+    pub fn of(host: HostId, question: &Question<'_>) -> Self {
         let node = question.view.host_numbered(host).and_then(|host| host.node.as_ref());
         node.map_or(Self::FULL, |node| Self {
             allowed: question.requirements.allow(node),
@@ -87,7 +87,7 @@ impl Inclusion {
         })
     }
 
-    fn counts_for(self, constraint: &Constraint) -> bool {
+    pub fn counts_for(self, constraint: &Constraint) -> bool {
         (self.allowed || !constraint.honor_affinity) && (self.tolerated || !constraint.honor_taints)
     }
 }

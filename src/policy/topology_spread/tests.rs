@@ -36,10 +36,10 @@ fn racks(pods_per_rack: &[usize]) -> View {
 fn ask<R>(policy: &TopologySpread, view: &View, pod: &Pod, ask: impl Fn(Question<'_>) -> R) -> R {
     let candidates: Vec<Cow<'_, str>> = (0..view.hosts().count()).map(|at| format!("n{at}").into()).collect();
     let requirements = Requirements::default();
-    let question = Question { pod, requirements: &requirements, candidates: &candidates, view };
+    let question = Question { pod, requirements: &requirements, candidates: &candidates, evicted: &[], view };
     let mut prepared = view.clone();
     prepared.provide(&policy.needs(question));
-    ask(Question { view: &prepared, ..question })
+    ask(Question { evicted: &[], view: &prepared, ..question })
 }
 
 fn passing(policy: &TopologySpread, view: &View) -> Vec<usize> {

@@ -1,0 +1,83 @@
+//! What an eviction costs: the one comparator by which candidates for preemption are ranked.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::config::Criterion;
+use crate::model::{GroupKey, Kind, Pod, group};
+use crate::view::View;
+
+/// What evicting some pods costs. Compared field by field, in this order; less is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cost {
+    /// 1. Evictions that a disruption budget forbids.
+    pub budget_violations: i64,
+    /// 2. Replica groups that will have to start anew, for they run only as a whole.
+    pub groups_lost: usize,
+    /// 3. The priority of the most important victim.
+    pub highest_priority: i32,
+    /// 4. Pods that stop in all: the victims, and the other members of their groups wherever they run.
+    pub pods_lost: usize,
+}
+
+impl Cost {
+    /// The cost of evicting these pods, of which there is at least one.
+    pub fn of(victims: &[Arc<Pod>], budget_violations: i64, view: &View) -> Self {
+        let groups: HashSet<&Arc<GroupKey>> = victims
+            .iter()
+            .filter_map(|pod| pod.group.as_ref())
+            .filter(|key| restarts_together(key, view))
+            .collect();
+        let members = groups.iter().flat_map(|group| view.placed_members(group));
+        let lost: HashSet<&str> = victims.iter().chain(members).map(|pod| &*pod.uid).collect();
+        Self {
+            budget_violations,
+            groups_lost: groups.len(),
+            highest_priority: victims.iter().map(|pod| pod.priority).max().unwrap_or(i32::MIN),
+            pods_lost: lost.len(),
+        }
+    }
+}
+
+/// A candidate's place in the ranking: its cost, then its name, so that no two are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rank<'a> {
+    /// What it costs.
+    pub cost: Cost,
+    /// 5. The node's name.
+    pub node: &'a str,
+}
+
+impl Rank<'_> {
+    /// The rank as far as it is looked at: what comes after the criterion is the same for all. Two candidates are in
+    /// one class, among which kube-scheduler chooses, if these are equal.
+    #[must_use]
+    pub fn up_to(mut self, criterion: Criterion) -> Self {
+        let Self { cost, node } = &mut self;
+        if criterion < Criterion::Node {
+            *node = "";
+        }
+        if criterion < Criterion::PodsLost {
+            cost.pods_lost = 0;
+        }
+        if criterion < Criterion::HighestPriority {
+            cost.highest_priority = 0;
+        }
+        if criterion < Criterion::GroupsLost {
+            cost.groups_lost = 0;
+        }
+        if criterion < Criterion::BudgetViolations {
+            cost.budget_violations = 0;
+        }
+        self
+    }
+}
+
+/// Whether losing one member means that all of them start anew. Only a `LeaderWorkerSet` can say that it is not so.
+fn restarts_together(key: &GroupKey, view: &View) -> bool {
+    let set = match key.source {
+        group::Source::LeaderWorkerSet => view.group_object(Kind::LeaderWorkerSet, &key.set),
+        _ => None,
+    };
+    set.is_none_or(|set| set.restarts_together)
+}

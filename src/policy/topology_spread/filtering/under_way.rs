@@ -1,0 +1,84 @@
+//! Pods of the workload that count though they are on no node for certain.
+
+use std::collections::HashMap;
+
+use crate::ledger::Phase;
+use crate::model::Uid;
+use crate::policy::Question;
+use crate::policy::topology_spread::Case;
+use crate::policy::topology_spread::census::Key;
+use crate::view::{HostId, Lies};
+
+/// Pods of the workload that are on no node yet and for which preemption made room: a pod that ranks no higher must
+/// leave it to them. kube-scheduler counts those of the very node that it looks at, and so does this.
+pub struct Newcomers(HashMap<HostId, i64>);
+
+impl Newcomers {
+    pub fn of(case: &Case<'_>, question: &Question<'_>) -> Self {
+        let mut newcomers = HashMap::new();
+        for (node, pod) in question.view.nominated() {
+            let ranks = pod.priority >= question.pod.priority && pod.uid != question.pod.uid;
+            if ranks
+                && pod.key.namespace == case.key.namespace
+                && case.key.selector.matches(&pod.labels)
+                && let Some(host) = question.view.host_id(node)
+            {
+                *newcomers.entry(host).or_insert(0) += 1;
+            }
+        }
+        Self(newcomers)
+    }
+
+    pub fn on(&self, host: HostId) -> i64 {
+        if self.0.is_empty() { 0 } else { self.0.get(&host).copied().unwrap_or(0) }
+    }
+}
+
+/// Pods of the workload that were offered nodes and whose bind calls have not come. A limit must hold wherever they
+/// go, and also if they go nowhere after all.
+pub struct OpenPlacements {
+    /// Those that may be on any of several nodes: the worst is that they all went to the very domain in question.
+    pub anywhere: i64,
+    /// Where those are that had one node to choose from: counted there, but not to be relied on.
+    doubtful: Vec<HostId>,
+    /// Those whose bind call is still expected any moment.
+    pub awaited: Vec<Uid>,
+}
+
+impl OpenPlacements {
+    pub fn of(case: &Case<'_>, question: &Question<'_>) -> Self {
+        let mut open = Self { anywhere: 0, doubtful: Vec::new(), awaited: Vec::new() };
+        for entry in question.view.ledger().iter() {
+            if entry.pod.uid == question.pod.uid || !case.key.counts(&entry.pod) {
+                continue;
+            }
+            match &entry.phase {
+                Phase::Offered => open.anywhere += 1,
+                Phase::Assumed { node, binding: false } => {
+                    open.doubtful.extend(question.view.host_id(node));
+                }
+                Phase::Assumed { binding: true, .. } => continue,
+            }
+            if !entry.overdue {
+                open.awaited.push(entry.pod.uid.clone());
+            }
+        }
+        open
+    }
+
+    /// The counts of a key's domains if only pods that are there for certain are counted; `None` if that is all of them.
+    pub fn certain_pods(&self, key: &Key<'_>) -> Option<Vec<Option<i64>>> {
+        if self.doubtful.is_empty() {
+            return None;
+        }
+        let mut pods = key.pods.clone();
+        for host in &self.doubtful {
+            if let Lies::In(domain) = key.domains.of(*host)
+                && let Some(pods) = &mut pods[domain]
+            {
+                *pods -= 1;
+            }
+        }
+        Some(pods)
+    }
+}
