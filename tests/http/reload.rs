@@ -108,3 +108,23 @@ fn new_spreading_rules_hold_from_the_next_call() {
     until_true("the rules are taken back", || reloads(&berth, "success") == 2);
     assert_eq!(passing(), r#"["n1","n2"]"#, "and no rules again");
 }
+
+#[test]
+fn preferring_nominated_nodes_can_be_switched_off_and_on_again() {
+    let berth = Running::start("nominatedNode: {policy: Prefer}\n");
+    let file = berth.directory.path().join("berth.yaml");
+    let write = |text: &str| std::fs::write(&file, format!("{CONFIG_HEAD}{text}")).expect("written");
+    let passing = || {
+        let pod = r#"{"metadata":{"name":"p","uid":"u"},"status":{"nominatedNodeName":"n2"}}"#;
+        let answer = berth.post("/filter", format!(r#"{{"Pod":{pod},"NodeNames":["n1","n2","n3"]}}"#));
+        let answer: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+        answer["NodeNames"].to_string()
+    };
+    assert_eq!(passing(), r#"["n2"]"#);
+    write("nominatedNode: {policy: Disabled}\n");
+    until_true("it is off", || reloads(&berth, "success") == 1);
+    assert_eq!(passing(), r#"["n1","n2","n3"]"#);
+    write("nominatedNode: {}\n");
+    until_true("it is on again", || reloads(&berth, "success") == 2);
+    assert_eq!(passing(), r#"["n2"]"#);
+}
