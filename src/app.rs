@@ -65,6 +65,8 @@ pub struct App {
     pub verbs_address: SocketAddr,
     /// Where the admin endpoints are served.
     pub admin_address: SocketAddr,
+    /// The cluster, for whoever embeds Berth and has news of it.
+    pub store: Arc<Store>,
     draining: Arc<AtomicBool>,
     stop_verbs: watch::Sender<bool>,
     stop_admin: watch::Sender<bool>,
@@ -176,6 +178,7 @@ impl App {
         Ok(Self {
             verbs_address,
             admin_address,
+            store: shared.store,
             draining,
             stop_verbs,
             stop_admin,

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   chapters ---> scheduler ---> line ===HTTP===> Berth, in this process, on loopback
-//!      |              |
-//!      v              v
-//!   screen <- map <- cluster
+//!      |              |                             ^
+//!      v              v                             |
+//!   screen <- map <- cluster ---------------------- watch
 //! ```
 //!
 //! Nothing is staged: the scheduler knows only what the verbs answer, and the numbers at the end are
@@ -18,6 +18,7 @@ mod paint;
 mod scheduler;
 mod scrape;
 mod screen;
+mod watch;
 mod workload;
 
 use std::io;
@@ -50,7 +51,7 @@ pub async fn run() -> anyhow::Result<()> {
 }
 
 async fn tell(app: &App) -> anyhow::Result<()> {
-    let mut stage = Stage::set(app.verbs_address, app.admin_address).await?;
+    let mut stage = Stage::set(app).await?;
     let told = chapters::tell(&mut stage).await;
     stage.clear().await;
     told

@@ -4,6 +4,7 @@ mod accounts;
 mod next_steps;
 mod opening;
 mod placing;
+mod preempting;
 mod refusals;
 
 use std::net::SocketAddr;
@@ -13,6 +14,8 @@ use super::line::Line;
 use super::scheduler::Scheduler;
 use super::scrape::Scrape;
 use super::screen::Screen;
+use super::watch::Watch;
+use crate::app::App;
 
 /// What the chapters share, and hand on from one to the next.
 pub struct Stage {
@@ -21,6 +24,9 @@ pub struct Stage {
     screen: Screen,
     scheduler: Scheduler,
     cluster: Cluster,
+    watch: Watch,
+    /// What was bound.
+    bound: usize,
     /// Calls that were meant to be refused, as the accounts must show them.
     refused: Refused,
 }
@@ -36,6 +42,7 @@ struct Refused {
 pub async fn tell(stage: &mut Stage) -> anyhow::Result<()> {
     opening::tell(stage).await?;
     placing::tell(stage).await?;
+    preempting::tell(stage).await?;
     refusals::tell(stage).await?;
     accounts::tell(stage).await?;
     next_steps::tell(stage)
@@ -43,13 +50,16 @@ pub async fn tell(stage: &mut Stage) -> anyhow::Result<()> {
 
 impl Stage {
     /// Connects to a running Berth.
-    pub async fn set(verbs: SocketAddr, admin: SocketAddr) -> anyhow::Result<Self> {
+    pub async fn set(app: &App) -> anyhow::Result<Self> {
+        let verbs = app.verbs_address;
         Ok(Self {
             verbs,
-            admin: Line::open(admin).await?,
+            admin: Line::open(app.admin_address).await?,
             screen: Screen::new(),
             scheduler: Scheduler::connect(verbs).await?,
             cluster: Cluster::built_in(),
+            watch: Watch::new(app.store.clone()),
+            bound: 0,
             refused: Refused::default(),
         })
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::workload::{CACHE, DB, NAMESPACE, Pod, WEB, Workload};
+use super::workload::{self, CACHE, NAMESPACE, Pod, Workload};
 
 /// How many pods fit on a node: the demo's whole idea of resources.
 pub const ROOM: usize = 4;
@@ -72,7 +72,7 @@ impl Cluster {
             "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE},
         })];
         items.extend(self.nodes.iter().map(Node::object));
-        items.extend([CACHE, WEB, DB].into_iter().flat_map(Workload::objects));
+        items.extend(workload::ALL.into_iter().flat_map(Workload::objects));
         for node in &self.nodes {
             items.extend(node.pods.iter().map(|pod| pod.on(&node.name, "Running")));
         }
@@ -89,6 +89,13 @@ impl Cluster {
     /// The node of that name, to put a pod on it.
     pub fn node_mut(&mut self, name: &str) -> Option<&mut Node> {
         self.nodes.iter_mut().find(|node| node.name == name)
+    }
+
+    /// Takes a pod off its node.
+    pub fn remove(&mut self, pod: &str) {
+        for node in &mut self.nodes {
+            node.pods.retain(|running| running.name != pod);
+        }
     }
 
     /// All pods that run.
@@ -135,7 +142,7 @@ mod tests {
         let cluster = Cluster::built_in();
         let loaded = snapshot_file::parse(&cluster.snapshot(), &Interner::default()).expect("a snapshot");
         assert_eq!((loaded.other_kinds, loaded.undecodable), (0, 0));
-        // One namespace, and a service and a controller for each of three workloads.
-        assert_eq!(loaded.objects.len(), 1 + 60 + 6 + CACHE.replicas);
+        // One namespace, and a service and a controller for each of six workloads.
+        assert_eq!(loaded.objects.len(), 1 + 60 + 12 + CACHE.replicas);
     }
 }

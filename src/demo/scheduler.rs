@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Node};
 use super::line::{Answer, Line};
@@ -40,6 +40,12 @@ struct HostScore {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
+struct PreemptAnswer {
+    node_name_to_meta_victims: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
 struct BindAnswer {
     error: String,
 }
@@ -59,20 +65,51 @@ impl Scheduler {
     pub async fn place(&mut self, pod: Pod, cluster: &mut Cluster) -> anyhow::Result<()> {
         let fitting = cluster.nodes.iter().filter(|node| node.has_room());
         let fitting: Vec<String> = fitting.map(|node| node.name.clone()).collect();
-        let offered = self.filter(&pod, &fitting).await?;
+        let offered = self.filter(&pod, pod.pending(), &fitting).await?;
         let scores = self.prioritize(&pod, &offered).await?;
         let indifferent = scores.windows(2).all(|pair| pair[0].score == pair[1].score);
         self.swayed += usize::from(offered.len() < fitting.len() || !indifferent);
         let node = choose(&pod, cluster, &scores)?.name.clone();
-        let refusal = self.bind(&pod, &node).await?;
+        self.settle(pod, &node, cluster).await
+    }
+
+    /// Places a pod for which room was made on a node. Gives back all nodes that Berth named.
+    pub async fn place_nominated(
+        &mut self,
+        pod: Pod,
+        nominated: &str,
+        cluster: &mut Cluster,
+    ) -> anyhow::Result<Vec<String>> {
+        let fitting = cluster.nodes.iter().filter(|node| node.has_room());
+        let fitting: Vec<String> = fitting.map(|node| node.name.clone()).collect();
+        let offered = self.filter(&pod, pod.nominated(nominated), &fitting).await?;
+        // With one node left nobody is asked for scores.
+        if let [only] = &offered[..] {
+            self.settle(pod, only, cluster).await?;
+        }
+        Ok(offered)
+    }
+
+    async fn settle(&mut self, pod: Pod, node: &str, cluster: &mut Cluster) -> anyhow::Result<()> {
+        let refusal = self.bind(&pod, node).await?;
         if !refusal.is_empty() {
             bail!("Berth did not bind {} to {node}: {refusal}", pod.name);
         }
         // It was found by this name a moment ago.
-        if let Some(node) = cluster.node_mut(&node) {
+        if let Some(node) = cluster.node_mut(node) {
             node.pods.push(pod);
         }
         Ok(())
+    }
+
+    /// Asks where an eviction is worth it: candidates are nodes, each with the one pod that would have to go.
+    pub async fn preempt(&mut self, pod: &Pod, candidates: &[(String, Pod)]) -> anyhow::Result<Vec<String>> {
+        let victims = |victim: &Pod| json!({"Pods": [{"UID": victim.uid()}], "NumPDBViolations": 0});
+        let candidates: serde_json::Map<_, _> =
+            candidates.iter().map(|(node, victim)| (node.clone(), victims(victim))).collect();
+        let args = json!({"Pod": pod.pending(), "NodeNameToMetaVictims": candidates});
+        let answer: PreemptAnswer = self.ask(Verb::Preempt, args.to_string()).await?;
+        Ok(answer.node_name_to_meta_victims.into_keys().collect())
     }
 
     /// Asks for a binding and tells why it was refused; nothing if it was not.
@@ -87,8 +124,8 @@ impl Scheduler {
         self.line.post(&format!("/{}", verb.label()), body).await
     }
 
-    async fn filter(&mut self, pod: &Pod, nodes: &[String]) -> anyhow::Result<Vec<String>> {
-        let args = json!({"Pod": pod.pending(), "Nodes": null, "NodeNames": nodes});
+    async fn filter(&mut self, pod: &Pod, object: Value, nodes: &[String]) -> anyhow::Result<Vec<String>> {
+        let args = json!({"Pod": object, "Nodes": null, "NodeNames": nodes});
         let answer: FilterAnswer = self.ask(Verb::Filter, args.to_string()).await?;
         if !answer.error.is_empty() {
             bail!("Berth could not decide on {}: {}", pod.name, answer.error);

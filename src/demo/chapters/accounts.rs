@@ -4,7 +4,6 @@ use anyhow::ensure;
 
 use super::Stage;
 use crate::demo::scrape::Scrape;
-use crate::demo::workload::{DB, WEB};
 use crate::verbs::Verb;
 
 /// What the scheduling loop calls, once per pod.
@@ -28,7 +27,7 @@ pub async fn tell(stage: &mut Stage) -> anyhow::Result<()> {
 
     let bound = scrape.count("berth_bindings_total{result=\"bound\"}")?;
     let pods = scrape.count("berth_cache_objects{kind=\"Pod\"}")?;
-    let (wanted, running) = (WEB.replicas + DB.replicas, stage.cluster.pods().count());
+    let (wanted, running) = (stage.bound, stage.cluster.pods().count());
     ensure!(
         bound == wanted && pods == running,
         "Berth bound {bound} pods and knows {pods}; the demo bound {wanted} and runs {running}"

@@ -28,6 +28,7 @@ pub async fn tell(stage: &mut Stage) -> anyhow::Result<()> {
             stage.screen.frame(&frame).await?;
         }
         stage.scheduler.place(pod, &mut stage.cluster).await?;
+        stage.bound += 1;
     }
     let last = picture(stage, total, total);
     stage.screen.settle(&last)?;
