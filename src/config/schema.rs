@@ -323,8 +323,7 @@ pub struct Timeouts {
     /// told otherwise), so that it does not try anew while the first binding is under way. Takes effect at the
     /// next start.
     pub bind: ShortDuration,
-    /// For the bind call of the pod before, if that pod belongs to the same workload: where it went decides whether
-    /// a limit holds and which nodes are best.
+    /// For the bind call of the pod before, where a hard limit hangs on it.
     pub placement: ShortDuration,
     /// For requests under way when told to stop. Takes effect at the next start.
     pub drain: ShortDuration,

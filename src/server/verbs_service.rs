@@ -103,8 +103,7 @@ impl VerbsService {
         }
     }
 
-    /// Where the answer hangs on the bind call of the pod before this one, a short wait for it beats a rejection, and a
-    /// preference for a place that was just taken.
+    /// Where a hard limit hangs on the bind call of the pod before this one, a short wait for it beats a rejection.
     async fn filter(&self, body: Bytes, patience: Duration) -> Result<Vec<u8>, Refusal> {
         let began = Instant::now();
         let mut waited = Duration::ZERO;

@@ -33,16 +33,10 @@ const UNKNOWN_NODE: Rejection = Rejection {
 };
 
 pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts) {
-    let hard = &case.rules.hard;
-    let open = OpenPlacements::of(case, question);
-    let to_be_scored = question.candidates.len() > 1;
-    if hard.is_empty() {
-        if to_be_scored {
-            // Scores are the better the more is known; the bind call is usually under way already.
-            verdicts.await_placement_of(open.awaited);
-        }
+    if case.rules.hard.is_empty() {
         return;
     }
+    let open = OpenPlacements::of(case, question);
     let Some(limits) = Limits::prepare(case, question, &open) else {
         // Not to be expected; but a limit that cannot be checked must not pass for one that holds.
         (0..question.candidates.len()).for_each(|at| verdicts.reject(at, &UNKNOWN_NODE));
@@ -61,7 +55,7 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
             verdicts.reject(at, why);
         }
     }
-    if to_be_scored || verdicts.are_uncertain() {
+    if verdicts.are_uncertain() {
         verdicts.await_placement_of(open.awaited);
     }
 }
