@@ -20,6 +20,16 @@ pub enum Lies {
     Nowhere,
 }
 
+impl Lies {
+    fn read(number: u32) -> Self {
+        match number {
+            NOWHERE => Lies::Nowhere,
+            UNLABELLED => Lies::Unlabelled,
+            id => Lies::In(id as DomainId),
+        }
+    }
+}
+
 const UNLABELLED: u32 = u32::MAX - 1;
 const NOWHERE: u32 = u32::MAX;
 
@@ -50,11 +60,12 @@ impl Domains {
 
     /// Where a host lies.
     pub fn of(&self, host: HostId) -> Lies {
-        match self.of.get(host).copied() {
-            None | Some(NOWHERE) => Lies::Nowhere,
-            Some(UNLABELLED) => Lies::Unlabelled,
-            Some(id) => Lies::In(id as DomainId),
-        }
+        self.of.get(host).map_or(Lies::Nowhere, |number| Lies::read(*number))
+    }
+
+    /// Where all hosts lie, by their number.
+    pub fn all(&self) -> impl Iterator<Item = Lies> + '_ {
+        self.of.iter().map(|number| Lies::read(*number))
     }
 
     /// How many domains there are.

@@ -43,8 +43,24 @@ impl<'a> Census<'a> {
             constraint.honor_taints || (constraint.honor_affinity && !question.requirements.fit_every_node())
         };
         let any_picky = self.keys.iter().any(|key| picky(key.constraint));
-        let counts = self.counter.per_host().chain(std::iter::repeat(0));
-        for (host, matching) in (0..question.view.host_numbers()).zip(counts) {
+        let counts = || self.counter.per_host().chain(std::iter::repeat(0));
+        if !any_picky && (self.keys.len() == 1 || !require_all_keys) {
+            // No key depends on another, nor on the node: the usual case, in the shortest of loops.
+            for (at, key) in self.keys.iter_mut().enumerate() {
+                for (lies, matching) in key.domains.all().zip(counts()) {
+                    let domain = match lies {
+                        Lies::In(domain) => domain,
+                        Lies::Unlabelled if !require_all_keys => key.unlabelled(),
+                        Lies::Unlabelled | Lies::Nowhere => continue,
+                    };
+                    if wanted(at, domain) {
+                        *key.pods[domain].get_or_insert(0) += i64::from(matching);
+                    }
+                }
+            }
+            return;
+        }
+        for (host, matching) in (0..question.view.host_numbers()).zip(counts()) {
             if !self.takes_part(host, require_all_keys) {
                 continue;
             }
@@ -97,7 +113,11 @@ impl Key<'_> {
     pub fn domain_or_unlabelled(&self, host: HostId) -> DomainId {
         match self.domains.of(host) {
             Lies::In(domain) => domain,
-            _ => self.domains.empty_value().unwrap_or(self.domains.len()),
+            Lies::Unlabelled | Lies::Nowhere => self.unlabelled(),
         }
+    }
+
+    fn unlabelled(&self) -> DomainId {
+        self.domains.empty_value().unwrap_or(self.domains.len())
     }
 }
