@@ -8,15 +8,15 @@ import (
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 )
 
-// cycle is one pod's way through the plugin.
+// cycle is one pod's way through the scheduler.
 type cycle struct {
-	plugin     *podtopologyspread.PodTopologySpread
+	scheduler  *scheduler
 	pod        *v1.Pod
-	all        []fwk.NodeInfo
 	candidates []fwk.NodeInfo
+	// What is to go, by the name of the candidate.
+	victims map[string][]string
 }
 
 // answer runs both halves, each with a state of its own, so that neither can lean on the other.
@@ -27,10 +27,11 @@ func (asked *Case) answer() (answer Answer) {
 			answer = Answer{ID: asked.ID, Error: fmt.Sprintf("panic: %v\n%s", panicked, debug.Stack())}
 		}
 	}()
-	ctx := context.Background()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	cycle, err := newCycle(ctx, asked)
 	if err == nil {
-		answer.Filter, err = cycle.filter(ctx)
+		err = cycle.filter(ctx, &answer)
 	}
 	if err == nil {
 		answer.Score, err = cycle.score(ctx)
@@ -46,50 +47,65 @@ func newCycle(ctx context.Context, asked *Case) (*cycle, error) {
 		return nil, fmt.Errorf("no pod to place")
 	}
 	snapshot := newSnapshot(asked)
-	plugin, err := newPlugin(ctx, asked, snapshot)
+	scheduler, err := newScheduler(ctx, asked, snapshot)
 	if err != nil {
 		return nil, err
 	}
-	all, err := snapshot.NodeInfos().List()
-	if err != nil {
-		return nil, err
-	}
-	cycle := &cycle{plugin: plugin, pod: asked.Pod, all: all}
+	cycle := &cycle{scheduler: scheduler, pod: asked.Pod, victims: asked.Victims}
+	isCandidate := make(map[string]bool, len(asked.Candidates))
 	for _, name := range asked.Candidates {
 		node, err := snapshot.NodeInfos().Get(name)
 		if err != nil {
 			return nil, fmt.Errorf("candidate %q: %w", name, err)
 		}
 		cycle.candidates = append(cycle.candidates, node)
+		isCandidate[name] = true
+	}
+	for name := range asked.Victims {
+		if !isCandidate[name] {
+			return nil, fmt.Errorf("victims on %q, which is no candidate", name)
+		}
 	}
 	return cycle, nil
 }
 
-// filter prepares over all nodes and asks about the candidates.
-func (c *cycle) filter(ctx context.Context) (*Filter, error) {
+// filter prepares over all nodes, asks about the candidates, and then once more about those that
+// have victims. A pod that spreading skips fits everywhere, with and without them.
+func (c *cycle) filter(ctx context.Context, answer *Answer) error {
 	state := framework.NewCycleState()
-	_, status := c.plugin.PreFilter(ctx, state, c.pod, c.all)
-	if status.Code() == fwk.Error {
-		return nil, status.AsError()
+	if _, status, _ := c.scheduler.RunPreFilterPlugins(ctx, state, c.pod); !status.IsSuccess() {
+		return status.AsError()
 	}
-	filter := &Filter{PreFilter: statusOf(status)}
-	if !status.IsSuccess() {
-		return filter, nil
+	skips := state.GetSkipFilterPlugins().Has(spreadName)
+	answer.Filter = &Filter{PreFilter: statusOf(nil)}
+	if skips {
+		answer.Filter.PreFilter = statusOf(fwk.NewStatus(fwk.Skip))
 	}
+	answer.VictimsGone = make(map[string]Status, len(c.victims))
 	for _, node := range c.candidates {
-		status := c.plugin.Filter(ctx, state, c.pod, node)
-		if status.Code() == fwk.Error {
-			return nil, status.AsError()
+		if !skips {
+			status := c.scheduler.RunFilterPluginsWithNominatedPods(ctx, state, c.pod, node)
+			if status.Code() == fwk.Error {
+				return status.AsError()
+			}
+			answer.Filter.Nodes = append(answer.Filter.Nodes, statusOf(status))
 		}
-		filter.Nodes = append(filter.Nodes, statusOf(status))
+		name := node.Node().Name
+		if victims, some := c.victims[name]; some {
+			status := c.withVictimsGone(ctx, state, node, victims)
+			if status.Code() == fwk.Error {
+				return status.AsError()
+			}
+			answer.VictimsGone[name] = statusOf(status)
+		}
 	}
-	return filter, nil
+	return nil
 }
 
 // score takes the candidates for the nodes that passed every filter.
 func (c *cycle) score(ctx context.Context) (*Score, error) {
-	state := framework.NewCycleState()
-	status := c.plugin.PreScore(ctx, state, c.pod, c.candidates)
+	spread, state := c.scheduler.spread, framework.NewCycleState()
+	status := spread.PreScore(ctx, state, c.pod, c.candidates)
 	if status.Code() == fwk.Error {
 		return nil, status.AsError()
 	}
@@ -99,14 +115,14 @@ func (c *cycle) score(ctx context.Context) (*Score, error) {
 	}
 	list := make(fwk.NodeScoreList, len(c.candidates))
 	for i, node := range c.candidates {
-		raw, status := c.plugin.Score(ctx, state, c.pod, node)
+		raw, status := spread.Score(ctx, state, c.pod, node)
 		if !status.IsSuccess() {
 			return nil, status.AsError()
 		}
 		list[i] = fwk.NodeScore{Name: node.Node().Name, Score: raw}
 		score.Raw = append(score.Raw, raw)
 	}
-	if status := c.plugin.NormalizeScore(ctx, state, c.pod, list); !status.IsSuccess() {
+	if status := spread.NormalizeScore(ctx, state, c.pod, list); !status.IsSuccess() {
 		return nil, status.AsError()
 	}
 	for _, node := range list {

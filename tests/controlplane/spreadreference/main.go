@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
 
 // Work is handed out in lines and collected in the order of the input.
@@ -27,6 +29,7 @@ func main() {
 }
 
 func serve() error {
+	metrics.Register() // which the framework takes for granted
 	workers := runtime.GOMAXPROCS(0)
 	todo := make(chan job)
 	inOrder := make(chan job, 4*workers)

@@ -19,6 +19,8 @@ type Case struct {
 	Pod                    *v1.Pod                        `json:"pod"`
 	// Candidates are the nodes to filter and to score, in this order.
 	Candidates []string `json:"candidates"`
+	// Victims are the UIDs of pods on some of the candidates that a preemption would evict there.
+	Victims map[string][]string `json:"victims"`
 }
 
 // Answer is what the plugin said about a case, or why it said nothing.
@@ -27,6 +29,8 @@ type Answer struct {
 	Error  string  `json:"error,omitempty"`
 	Filter *Filter `json:"filter,omitempty"`
 	Score  *Score  `json:"score,omitempty"`
+	// VictimsGone holds what filter would say about a candidate once its victims are gone.
+	VictimsGone map[string]Status `json:"victimsGone,omitempty"`
 }
 
 // Filter holds one status per candidate, or none if the plugin skips the pod.
