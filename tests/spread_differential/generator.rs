@@ -2,6 +2,7 @@
 
 mod cluster;
 mod constraints;
+mod contest;
 mod incoming;
 mod placement;
 mod selectors;
@@ -17,12 +18,15 @@ use crate::rng::Rng;
 pub fn generate(seed: u64, id: u64) -> Case {
     let rng = &mut Rng::of(seed, id);
     let nodes = cluster::nodes(rng);
-    let pod = incoming::pod(rng);
+    let mut pod = incoming::pod(rng);
+    contest::enter(rng, &nodes, &mut pod);
     let pods = cluster::pods(rng, &nodes, &pod);
+    let candidates = candidates(rng, &nodes);
     Case(json!({
         "id": id,
         "args": constraints::args(rng),
-        "candidates": candidates(rng, &nodes),
+        "victims": contest::victims(rng, &pod, &pods, &candidates),
+        "candidates": candidates,
         "services": workloads::services(rng, &pod),
         "replicationControllers": workloads::replication_controllers(rng, &pod),
         "replicaSets": workloads::sets(rng, &pod, "ReplicaSet"),

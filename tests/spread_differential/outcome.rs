@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::case::Case;
-use crate::reference::Answer;
+use crate::reference::{Answer, Status};
 
 /// What becomes of one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,33 +13,51 @@ pub enum Verdict {
     Unresolvable,
 }
 
-/// A verdict and a score for every candidate, in their order.
+/// What is said of every candidate, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub verdicts: Vec<Verdict>,
     pub scores: Vec<i64>,
+    /// Where there are victims: whether the pod fits once they are gone.
+    pub fits_after: Vec<Option<bool>>,
 }
 
 impl Outcome {
     /// What Berth has to say where kube-scheduler's plugin gives this answer.
     pub fn expected(case: &Case, answer: &Answer) -> Self {
-        let count = case.candidates().len();
-        let mut outcome = Self { verdicts: vec![Verdict::Passes; count], scores: vec![0; count] };
+        let candidates = case.candidates();
+        let count = candidates.len();
+        let victims = case.victims();
+        let mut outcome = Self {
+            verdicts: vec![Verdict::Passes; count],
+            scores: vec![0; count],
+            fits_after: candidates.iter().map(|name| victims.contains_key(name).then_some(true)).collect(),
+        };
         if case.has_own_constraints() {
             return outcome;
         }
         for (verdict, status) in outcome.verdicts.iter_mut().zip(&answer.filter.nodes) {
-            *verdict = match &*status.code {
-                "Success" => Verdict::Passes,
-                "Unschedulable" => Verdict::Failed,
-                "UnschedulableAndUnresolvable" => Verdict::Unresolvable,
-                code => panic!("case {}: a filter answers {code}", case.id()),
-            };
+            *verdict = Verdict::of(status);
+        }
+        for (fits, name) in outcome.fits_after.iter_mut().zip(candidates) {
+            let gone = |_| Verdict::of(&answer.victims_gone[name]) == Verdict::Passes;
+            *fits = fits.map(gone);
         }
         for (score, normalized) in outcome.scores.iter_mut().zip(&answer.score.normalized) {
             *score = normalized / 10;
         }
         outcome
+    }
+}
+
+impl Verdict {
+    pub fn of(status: &Status) -> Self {
+        match &*status.code {
+            "Success" => Verdict::Passes,
+            "Unschedulable" => Verdict::Failed,
+            "UnschedulableAndUnresolvable" => Verdict::Unresolvable,
+            code => panic!("a filter answers {code}"),
+        }
     }
 }
 

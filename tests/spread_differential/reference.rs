@@ -1,5 +1,6 @@
-//! kube-scheduler's side: the program that runs its plugin.
+//! kube-scheduler's side: the program that runs its framework and its plugin.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,9 +21,12 @@ pub struct Answer {
     pub id: u64,
     pub filter: Filter,
     pub score: Score,
+    /// What filter would say about a candidate without its victims.
+    #[serde(default, rename = "victimsGone")]
+    pub victims_gone: BTreeMap<String, Status>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct Filter {
     #[serde(rename = "preFilter")]
     pub prepared: Status,
@@ -40,7 +44,7 @@ pub struct Score {
     pub normalized: Vec<i64>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct Status {
     pub code: String,
 }

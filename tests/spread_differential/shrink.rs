@@ -37,13 +37,19 @@ fn smaller(case: &Case) -> Vec<Case> {
         }
         cases.extend((0..count).filter_map(|at| without(case, &path, at..at + 1)));
     }
-    for part in ["affinity", "nodeSelector", "tolerations"] {
+    for (of, part) in [
+        ("spec", "affinity"),
+        ("spec", "nodeSelector"),
+        ("spec", "tolerations"),
+        ("status", "nominatedNodeName"),
+    ] {
         let mut smaller = case.clone();
-        if smaller.0["pod"]["spec"].as_object_mut().is_some_and(|spec| spec.remove(part).is_some()) {
+        if smaller.0["pod"][of].as_object_mut().is_some_and(|fields| fields.remove(part).is_some()) {
             cases.push(smaller);
         }
     }
     cases.extend(bare_nodes(case));
+    cases.extend(reprieves(case));
     cases
 }
 
@@ -51,7 +57,7 @@ fn len(value: &Value, path: &str) -> usize {
     value.pointer(path).and_then(Value::as_array).map_or(0, Vec::len)
 }
 
-/// Candidates have to be nodes, and there has to be one.
+/// Candidates have to be nodes, and there has to be one. Victims have to be pods on candidates.
 fn without(case: &Case, path: &str, range: Range<usize>) -> Option<Case> {
     let Case(mut smaller) = case.clone();
     smaller.pointer_mut(path)?.as_array_mut()?.drain(range);
@@ -59,7 +65,39 @@ fn without(case: &Case, path: &str, range: Range<usize>) -> Option<Case> {
         smaller["nodes"].as_array()?.iter().map(|node| node["metadata"]["name"].clone()).collect();
     let candidates = smaller["candidates"].as_array_mut()?;
     candidates.retain(|name| nodes.contains(name));
-    (!candidates.is_empty()).then_some(Case(smaller))
+    if candidates.is_empty() {
+        return None;
+    }
+    let remaining = Case(smaller.clone());
+    let candidates = remaining.candidates();
+    let pods = remaining.0["pods"].as_array()?;
+    keep_victims(&mut smaller, |node, uid| {
+        candidates.contains(&node) && pods.iter().any(|pod| pod["metadata"]["uid"] == *uid)
+    });
+    Some(Case(smaller))
+}
+
+/// Without all victims on one node, or without a single one.
+fn reprieves(case: &Case) -> Vec<Case> {
+    let mut spared: Vec<Vec<&str>> = case.victims().into_values().collect();
+    let crowds = spared.clone().into_iter().filter(|uids| uids.len() > 1);
+    spared.extend(crowds.flatten().map(|uid| vec![uid]));
+    let reprieve = |spared: Vec<&str>| {
+        let mut smaller = case.clone();
+        keep_victims(&mut smaller.0, |_, uid| !spared.iter().any(|spared| uid == spared));
+        smaller
+    };
+    spared.into_iter().map(reprieve).collect()
+}
+
+/// A node on which nobody is left to evict is no candidate for it.
+fn keep_victims(case: &mut Value, keep: impl Fn(&str, &Value) -> bool) {
+    let Some(victims) = case["victims"].as_object_mut() else { return };
+    victims.retain(|node, uids| {
+        let Some(uids) = uids.as_array_mut() else { return false };
+        uids.retain(|uid| keep(node, uid));
+        !uids.is_empty()
+    });
 }
 
 /// Without the taints of one node.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use berth::cluster::{Interner, snapshot_file};
 use berth::verbs::{Verb, Verbs};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::case::Case;
 use crate::outcome::{Outcome, Verdict};
@@ -25,7 +26,13 @@ struct HostScore {
     score: i64,
 }
 
-/// Filters, then prioritizes the same candidates, as in one scheduling cycle.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct PreemptReply {
+    node_name_to_meta_victims: Map<String, Value>,
+}
+
+/// Filters, prioritizes the same candidates, as in one scheduling cycle, and preempts where there are victims.
 pub fn decide(case: &Case) -> Result<Outcome, String> {
     let config = berth::config::parse(&case.configuration()).map_err(|error| error.to_string())?;
     let cluster = snapshot_file::parse(&case.cluster(), &Interner::default());
@@ -35,14 +42,20 @@ pub fn decide(case: &Case) -> Result<Outcome, String> {
         return Err("Berth does not read all objects of the cluster".to_owned());
     }
     let verbs = Verbs::in_memory(config, cluster.objects).map_err(|error| error.to_string())?;
-    let request = case.request();
-    let ask = |verb| match verbs.decide(verb, &request) {
+    let ask = |verb, request: &[u8]| match verbs.decide(verb, request) {
         Ok(answer) => answer.ok_or_else(|| "no answer".to_owned()),
         Err(error) => Err(error.to_string()),
     };
-    let verdicts = verdicts(&case.candidates(), &ask(Verb::Filter)?)?;
-    let scores = scores(&case.candidates(), &ask(Verb::Prioritize)?)?;
-    Ok(Outcome { verdicts, scores })
+    let request = case.request();
+    let verdicts = verdicts(&case.candidates(), &ask(Verb::Filter, &request)?)?;
+    let scores = scores(&case.candidates(), &ask(Verb::Prioritize, &request)?)?;
+    // kube-scheduler does not ask where nobody is to go.
+    let fits_after = if case.victims().is_empty() {
+        vec![None; case.candidates().len()]
+    } else {
+        fits_after(case, &ask(Verb::Preempt, &case.preempt_request())?)?
+    };
+    Ok(Outcome { verdicts, scores, fits_after })
 }
 
 /// Every candidate is in exactly one of the three lists, and those that pass keep their order.
@@ -79,4 +92,16 @@ fn scores(candidates: &[&str], reply: &[u8]) -> Result<Vec<i64>, String> {
         return Err("prioritize does not score every candidate once, in their order".to_owned());
     }
     Ok(reply.iter().map(|scored| scored.score).collect())
+}
+
+/// Those in the answer are as they were sent.
+fn fits_after(case: &Case, reply: &[u8]) -> Result<Vec<Option<bool>>, String> {
+    let reply: PreemptReply = serde_json::from_slice(reply).map_err(|error| error.to_string())?;
+    let kept = reply.node_name_to_meta_victims;
+    let sent = case.meta_victims();
+    if let Some((node, victims)) = kept.iter().find(|(node, victims)| sent.get(*node) != Some(victims)) {
+        return Err(format!("preempt answers with {victims} on {node}"));
+    }
+    let fits = |node: &&str| sent.contains_key(*node).then(|| kept.contains_key(*node));
+    Ok(case.candidates().iter().map(fits).collect())
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::contest;
 use super::vocabulary::{HOSTNAME, NAMESPACES, NODE_LABELS, RACK, ZONE, pod_key, pod_labels, pod_value};
 use crate::rng::Rng;
 
@@ -74,10 +75,16 @@ pub fn pods(rng: &mut Rng, nodes: &[Value], incoming: &Value) -> Vec<Value> {
     if rng.chance(15) {
         relabel(rng, &mut kin);
     }
-    let namespace = &incoming["metadata"]["namespace"];
-    let mut pods: Vec<Value> = (0..count).map(|at| pod(rng, at, nodes, namespace, &kin)).collect();
+    let crowd = Crowd { kin, incoming, terminating: rng.pick(&[4, 8, 8, 55]) };
+    let mut pods: Vec<Value> = (0..count).map(|at| pod(rng, at, nodes, &crowd)).collect();
+    let goals = contest::goals(rng, nodes);
+    for at in count..count + rng.pick(&[0, 3, 8, 14]) {
+        let mut rival = pod(rng, at, nodes, &crowd);
+        contest::nominate(rng, &goals, incoming, &mut rival);
+        pods.insert(rng.below(pods.len() + 1), rival);
+    }
     if rng.chance(50) {
-        pods.insert(rng.below(count + 1), incoming.clone());
+        pods.insert(rng.below(pods.len() + 1), incoming.clone());
     }
     pods
 }
@@ -87,19 +94,29 @@ fn relabel(rng: &mut Rng, labels: &mut Map<String, Value>) {
     labels.insert(key.to_owned(), pod_value(rng, key).into());
 }
 
-fn pod(rng: &mut Rng, at: usize, nodes: &[Value], namespace: &Value, kin: &Map<String, Value>) -> Value {
-    let namespace = if rng.chance(80) { namespace.clone() } else { rng.pick(&NAMESPACES).into() };
+/// What the pods of a cluster have in common.
+struct Crowd<'a> {
+    kin: Map<String, Value>,
+    incoming: &'a Value,
+    /// How many of a hundred are being deleted.
+    terminating: usize,
+}
+
+fn pod(rng: &mut Rng, at: usize, nodes: &[Value], crowd: &Crowd<'_>) -> Value {
+    let home = &crowd.incoming["metadata"]["namespace"];
+    let namespace = if rng.chance(80) { home.clone() } else { rng.pick(&NAMESPACES).into() };
     let mut metadata = json!({"name": format!("p{at}"), "namespace": namespace, "uid": format!("pod-{at}")});
-    let mut labels = if rng.chance(80) { kin.clone() } else { pod_labels(rng) };
+    let mut labels = if rng.chance(80) { crowd.kin.clone() } else { pod_labels(rng) };
     if rng.chance(15) {
         relabel(rng, &mut labels);
     }
     metadata["labels"] = labels.into();
-    if rng.chance(8) {
+    if rng.chance(crowd.terminating) {
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
         metadata["deletionGracePeriodSeconds"] = 30.into();
     }
     let mut spec = json!({});
+    contest::stand_by(rng, &mut spec);
     if !rng.chance(5) {
         spec["nodeName"] = if rng.chance(4) {
             "gone".into()
