@@ -21,9 +21,12 @@ pub struct Answer {
     pub id: u64,
     pub filter: Filter,
     pub score: Score,
-    /// What filter would say about a candidate without its victims.
-    #[serde(default, rename = "victimsGone")]
-    pub victims_gone: BTreeMap<String, Status>,
+    /// What a preemption finds out about a candidate that has victims.
+    #[serde(default, rename = "dryRun")]
+    pub dry_run: BTreeMap<String, Status>,
+    /// What filter will say about it once they are gone.
+    #[serde(default)]
+    pub afterwards: BTreeMap<String, Status>,
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]

@@ -15,11 +15,9 @@ type cycle struct {
 	scheduler  *scheduler
 	pod        *v1.Pod
 	candidates []fwk.NodeInfo
-	// What is to go, by the name of the candidate.
-	victims map[string][]string
 }
 
-// answer runs both halves, each with a state of its own, so that neither can lean on the other.
+// answer runs all parts, each with a state of its own, so that none can lean on another.
 func (asked *Case) answer() (answer Answer) {
 	answer.ID = asked.ID
 	defer func() {
@@ -31,7 +29,10 @@ func (asked *Case) answer() (answer Answer) {
 	defer cancel()
 	cycle, err := newCycle(ctx, asked)
 	if err == nil {
-		err = cycle.filter(ctx, &answer)
+		answer.Filter, err = cycle.filter(ctx)
+	}
+	if err == nil {
+		answer.DryRun, answer.Afterwards, err = cycle.preempt(ctx, asked)
 	}
 	if err == nil {
 		answer.Score, err = cycle.score(ctx)
@@ -51,55 +52,52 @@ func newCycle(ctx context.Context, asked *Case) (*cycle, error) {
 	if err != nil {
 		return nil, err
 	}
-	cycle := &cycle{scheduler: scheduler, pod: asked.Pod, victims: asked.Victims}
-	isCandidate := make(map[string]bool, len(asked.Candidates))
+	cycle := &cycle{scheduler: scheduler, pod: asked.Pod}
 	for _, name := range asked.Candidates {
 		node, err := snapshot.NodeInfos().Get(name)
 		if err != nil {
 			return nil, fmt.Errorf("candidate %q: %w", name, err)
 		}
 		cycle.candidates = append(cycle.candidates, node)
-		isCandidate[name] = true
-	}
-	for name := range asked.Victims {
-		if !isCandidate[name] {
-			return nil, fmt.Errorf("victims on %q, which is no candidate", name)
-		}
 	}
 	return cycle, nil
 }
 
-// filter prepares over all nodes, asks about the candidates, and then once more about those that
-// have victims. A pod that spreading skips fits everywhere, with and without them.
-func (c *cycle) filter(ctx context.Context, answer *Answer) error {
+// prepare looks at all nodes. Where spreading does not concern the pod, the state says so.
+func (c *cycle) prepare(ctx context.Context) (fwk.CycleState, error) {
 	state := framework.NewCycleState()
 	if _, status, _ := c.scheduler.RunPreFilterPlugins(ctx, state, c.pod); !status.IsSuccess() {
-		return status.AsError()
+		return nil, status.AsError()
 	}
-	skips := state.GetSkipFilterPlugins().Has(spreadName)
-	answer.Filter = &Filter{PreFilter: statusOf(nil)}
-	if skips {
-		answer.Filter.PreFilter = statusOf(fwk.NewStatus(fwk.Skip))
+	return state, nil
+}
+
+// filter asks about the candidates.
+func (c *cycle) filter(ctx context.Context) (*Filter, error) {
+	state, err := c.prepare(ctx)
+	if err != nil {
+		return nil, err
 	}
-	answer.VictimsGone = make(map[string]Status, len(c.victims))
+	if state.GetSkipFilterPlugins().Has(spreadName) {
+		return &Filter{PreFilter: Status{Code: fwk.Skip.String()}}, nil
+	}
+	filter := &Filter{PreFilter: statusOf(nil)}
 	for _, node := range c.candidates {
-		if !skips {
-			status := c.scheduler.RunFilterPluginsWithNominatedPods(ctx, state, c.pod, node)
-			if status.Code() == fwk.Error {
-				return status.AsError()
-			}
-			answer.Filter.Nodes = append(answer.Filter.Nodes, statusOf(status))
+		status, err := c.verdict(ctx, state, node)
+		if err != nil {
+			return nil, err
 		}
-		name := node.Node().Name
-		if victims, some := c.victims[name]; some {
-			status := c.withVictimsGone(ctx, state, node, victims)
-			if status.Code() == fwk.Error {
-				return status.AsError()
-			}
-			answer.VictimsGone[name] = statusOf(status)
-		}
+		filter.Nodes = append(filter.Nodes, status)
 	}
-	return nil
+	return filter, nil
+}
+
+func (c *cycle) verdict(ctx context.Context, state fwk.CycleState, node fwk.NodeInfo) (Status, error) {
+	status := c.scheduler.RunFilterPluginsWithNominatedPods(ctx, state, c.pod, node)
+	if status.Code() == fwk.Error {
+		return Status{}, status.AsError()
+	}
+	return statusOf(status), nil
 }
 
 // score takes the candidates for the nodes that passed every filter.

@@ -29,8 +29,10 @@ type Answer struct {
 	Error  string  `json:"error,omitempty"`
 	Filter *Filter `json:"filter,omitempty"`
 	Score  *Score  `json:"score,omitempty"`
-	// VictimsGone holds what filter would say about a candidate once its victims are gone.
-	VictimsGone map[string]Status `json:"victimsGone,omitempty"`
+	// DryRun holds what a preemption finds out about a candidate that has victims, and Afterwards
+	// what filter will say about it once they are gone.
+	DryRun     map[string]Status `json:"dryRun,omitempty"`
+	Afterwards map[string]Status `json:"afterwards,omitempty"`
 }
 
 // Filter holds one status per candidate, or none if the plugin skips the pod.
