@@ -4,12 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::config::{Config, Criterion, NominatedNodePolicy};
+use crate::config::{self, Config, NominatedNodePolicy, PreemptionMode};
 use crate::metrics::Metrics;
 use crate::policy::preemption::{self, Candidate, Fate};
 use crate::policy::topology_spread::TopologySpread;
 use crate::policy::{Nominated, Policy, Question, Verdicts, nominated_node};
-use crate::view::Needs;
+use crate::view::{Needs, View};
 
 /// The scale on which kube-scheduler takes scores from an extender.
 pub const MAX_SCORE: i64 = 10;
@@ -31,7 +31,7 @@ pub type Policies = Vec<Box<dyn Policy>>;
 pub struct Engine {
     policies: Policies,
     nominated_first: bool,
-    decide_up_to: Criterion,
+    preemption: config::Preemption,
     metrics: Arc<Metrics>,
 }
 
@@ -46,7 +46,7 @@ impl Engine {
         Self {
             policies,
             nominated_first: config.nominated_node.policy == NominatedNodePolicy::Prefer,
-            decide_up_to: config.preemption.decide_up_to,
+            preemption: config.preemption,
             metrics,
         }
     }
@@ -107,11 +107,24 @@ impl Engine {
         Ok(scores)
     }
 
-    /// Which candidates are worth an eviction. `question.evicted` are their victims.
-    pub fn preempt(&self, question: Question<'_>, candidates: &[Candidate]) -> Result<Vec<Fate>, Panicked> {
-        let verdicts = self.judge("preempt", question)?;
-        self.catching("preempt", preemption::NAME, || {
-            preemption::fates(&question, candidates, &verdicts, self.decide_up_to)
+    /// Whether candidates for preemption are really dropped.
+    pub fn preemption_mode(&self) -> PreemptionMode {
+        self.preemption.mode
+    }
+
+    /// What becomes of each candidate for preemption; `find` finds their victims.
+    pub fn preempt(
+        &self,
+        question: Question<'_>,
+        find: impl FnOnce(&View) -> Vec<Candidate>,
+    ) -> Result<Vec<Fate>, Panicked> {
+        const VERB: &str = "preempt";
+        let candidates = self.catching(VERB, preemption::NAME, || find(question.view))?;
+        let evicted: Vec<_> = candidates.iter().map(|candidate| candidate.victims.pods().to_vec()).collect();
+        let question = Question { evicted: &evicted, ..question };
+        let verdicts = self.judge(VERB, question)?;
+        self.catching(VERB, preemption::NAME, || {
+            preemption::fates(&question, &candidates, &verdicts, self.preemption.decide_up_to)
         })
     }
 

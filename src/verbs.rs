@@ -1,5 +1,7 @@
 //! The four verbs: decode, decide on one view, encode.
 
+mod preempting;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -9,14 +11,13 @@ use crate::cluster::binder::{BindError, BindOrder};
 use crate::cluster::freshness::Distrust;
 use crate::cluster::slim::{self, PodObject};
 use crate::cluster::{Binder, Freshness, Interner, Store};
-use crate::config::{Config, PreemptionMode};
+use crate::config::Config;
 use crate::engine::{Engine, Panicked};
 use crate::metrics::Metrics;
 use crate::model::{Name, Object, ObjectKey, Pod, Uid};
-use crate::policy::preemption::{Candidate, Fate, Victims};
 use crate::policy::{Question, Verdicts};
 use crate::view::change::{Change, Offer};
-use crate::wire::{BindArgs, Candidates, NodeVictims, PreemptArgs, SchedulingArgs, WireError, reply};
+use crate::wire::{BindArgs, Candidates, SchedulingArgs, WireError, reply};
 
 const UNDECIDED: &str = "berth: a hard limit hangs on a placement or node that is not known yet";
 
@@ -163,37 +164,6 @@ impl Verbs {
         Ok(reply::prioritize(names, &scores.unwrap_or_else(|_| vec![0; names.len()])))
     }
 
-    fn preempt(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
-        let PreemptArgs { pod: object, candidates: offered } = PreemptArgs::decode(body)?;
-        let pod = slim::pod(&object, &self.interner);
-        let names: Vec<_> = offered.iter().map(|candidate| candidate.node.clone()).collect();
-        let judge = |engine: &Engine, question: Question<'_>| {
-            let known = |candidate: &NodeVictims<'_>| {
-                let uids = candidate.uids.as_deref().unwrap_or_default();
-                let victims = Victims::find(&candidate.node, uids, question.view);
-                Candidate { victims, budget_violations: candidate.budget_violations }
-            };
-            let candidates: Vec<Candidate> = offered.iter().map(known).collect();
-            let evicted: Vec<_> =
-                candidates.iter().map(|candidate| candidate.victims.pods().to_vec()).collect();
-            engine.preempt(Question { evicted: &evicted, ..question }, &candidates)
-        };
-        let fates = self.consult(Verb::Preempt, &object, &pod, &names, judge);
-        // In doubt every candidate stays: kube-scheduler's own choice is the fallback.
-        let fates = fates.unwrap_or_else(|_| vec![Fate::Doubtful; offered.len()]);
-        let mode = self.config.load().preemption.mode;
-        for fate in &fates {
-            self.metrics.preemption_candidates.with_label_values(&[mode.label(), fate.label()]).inc();
-        }
-        let dropped = |fate: &Fate| !fate.passes();
-        if fates.iter().any(dropped) {
-            tell(&pod, mode, &fates);
-        }
-        let kept =
-            offered.iter().zip(&fates).filter(|(_, fate)| mode == PreemptionMode::Observe || !dropped(fate));
-        Ok(reply::preempt(kept.map(|(candidate, _)| candidate)))
-    }
-
     /// Asks the engine on one view that has everything the policies need.
     fn consult<R>(
         &self,
@@ -284,18 +254,4 @@ impl Verbs {
             _ => Offer::Several,
         }
     }
-}
-
-/// One line per preemption that Berth has a say in: there are few, and each of them stops somebody's pods.
-fn tell(pod: &Pod, mode: PreemptionMode, fates: &[Fate]) {
-    let count = |wanted: Fate| fates.iter().filter(|fate| **fate == wanted).count();
-    tracing::info!(
-        pod = %pod.key,
-        mode = mode.label(),
-        candidates = fates.len(),
-        refused = count(Fate::Refused),
-        outranked = count(Fate::Outranked),
-        doubtful = count(Fate::Doubtful),
-        "candidates for preemption dropped"
-    );
 }

@@ -45,7 +45,8 @@ pub struct View {
     job_sets: Namespaced<GroupObject>,
     pod_groups: Namespaced<GroupObject>,
     ledger: Ledger,
-    /// Pods on no node, by the node that preemption made room on for them.
+    /// Pods on no node yet, by the node that is to take them: preemption made room there, or kube-scheduler
+    /// is about to bind them to it.
     nominated: Gatherings<Name>,
     /// Pods that have a place and are to keep it, by their replica group.
     groups: Gatherings<Arc<GroupKey>>,
@@ -134,13 +135,23 @@ impl View {
         self.placement(uid).map(|(node, _)| node)
     }
 
-    /// Every pod on no node for which preemption made room, with the node it was made on.
-    pub fn nominated(&self) -> impl Iterator<Item = (&Name, &Arc<Pod>)> {
+    /// Nodes that are to take pods which are on no node yet, with those pods.
+    pub fn nominated(&self) -> impl Iterator<Item = (&Name, impl Iterator<Item = &Arc<Pod>>)> {
         self.nominated.iter()
     }
 
+    /// How many nodes are to take pods which are on no node yet.
+    pub fn nominated_nodes(&self) -> usize {
+        self.nominated.len()
+    }
+
+    /// The pods on no node yet that a node is to take.
+    pub fn nominated_to(&self, node: &str) -> impl Iterator<Item = &Arc<Pod>> {
+        self.nominated.of(node)
+    }
+
     /// The members of a group that have a place and are not about to leave it.
-    pub fn placed_members(&self, group: &Arc<GroupKey>) -> &[Arc<Pod>] {
+    pub fn placed_members(&self, group: &GroupKey) -> impl ExactSizeIterator<Item = &Arc<Pod>> {
         self.groups.of(group)
     }
 

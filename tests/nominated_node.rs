@@ -73,6 +73,9 @@ fn a_nominated_node_that_is_no_candidate_changes_nothing() {
         let pod = nominated("new", 9, elsewhere);
         assert_eq!(passing(&verbs, &pod, &["a", "b", "c"]), ["b", "c"], "{elsewhere}");
     }
+    // kube-scheduler still offers a node that our watch saw go, or sees it before we do.
+    let verbs = berth("", &[running("old", "gone")]);
+    assert_eq!(passing(&verbs, &nominated("new", 9, "gone"), &["a", "gone"]), ["a", "gone"]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub struct Pod {
     pub labels: Labels,
     /// Where it runs, once bound.
     pub node: Option<Name>,
-    /// The node that preemption made room on.
+    /// The node that is to take it: preemption made room there, or kube-scheduler is about to bind it to it.
     pub nominated_node: Option<Name>,
     /// Whether it has a deletion timestamp.
     pub terminating: bool,

@@ -6,8 +6,9 @@
 
 use super::Question;
 
-/// Where the pod's nominated node is among the candidates.
+/// Where the pod's nominated node is among the candidates. One that is not known here is a node like any other.
 pub fn position(question: &Question<'_>) -> Option<usize> {
     let nominated = question.pod.nominated_node.as_ref()?;
+    question.view.node(nominated)?;
     question.candidates.iter().position(|name| **name == **nominated)
 }

@@ -1,45 +1,56 @@
-//! Pods gathered under a key: few of them per key, and few keys.
+//! Pods gathered under a key.
 
+use std::borrow::Borrow;
 use std::hash::Hash;
 use std::sync::Arc;
 
 use imbl::HashMap;
 
-use crate::model::Pod;
+use crate::model::{Pod, Uid};
 
-/// Pods by key, in no particular order. Cheap to clone.
+/// Pods by key and UID. Cheap to clone, and cheap to change also where a key has thousands of pods.
 #[derive(Clone, Debug)]
-pub struct Gatherings<K>(HashMap<K, Arc<Vec<Arc<Pod>>>>);
+pub struct Gatherings<K> {
+    by_key: HashMap<K, HashMap<Uid, Arc<Pod>>>,
+    nobody: HashMap<Uid, Arc<Pod>>,
+}
 
 impl<K> Default for Gatherings<K> {
     fn default() -> Self {
-        Self(HashMap::default())
+        Self { by_key: HashMap::default(), nobody: HashMap::default() }
     }
 }
 
 impl<K: Clone + Eq + Hash> Gatherings<K> {
     /// The pods under a key.
-    pub fn of(&self, key: &K) -> &[Arc<Pod>] {
-        self.0.get(key).map_or(&[], |pods| pods)
+    pub fn of<Q>(&self, key: &Q) -> impl ExactSizeIterator<Item = &Arc<Pod>>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.by_key.get(key).unwrap_or(&self.nobody).values()
     }
 
-    /// All pods, each with its key.
-    pub fn iter(&self) -> impl Iterator<Item = (&K, &Arc<Pod>)> {
-        self.0.iter().flat_map(|(key, pods)| pods.iter().map(move |pod| (key, pod)))
+    /// All keys, each with its pods.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, impl Iterator<Item = &Arc<Pod>>)> {
+        self.by_key.iter().map(|(key, pods)| (key, pods.values()))
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.by_key.len()
     }
 
     pub fn add(&mut self, key: K, pod: Arc<Pod>) {
-        Arc::make_mut(self.0.entry(key).or_default()).push(pod);
+        self.by_key.entry(key).or_default().insert(pod.uid.clone(), pod);
     }
 
     /// Takes a pod away, and the key with the last one.
     pub fn remove(&mut self, key: &K, uid: &str) {
-        let Some(pods) = self.0.get_mut(key) else { return };
-        if let Some(at) = pods.iter().position(|pod| *pod.uid == *uid) {
-            Arc::make_mut(pods).swap_remove(at);
-        }
+        let Some(pods) = self.by_key.get_mut(key) else { return };
+        pods.remove(uid);
         if pods.is_empty() {
-            self.0.remove(key);
+            self.by_key.remove(key);
         }
     }
 }

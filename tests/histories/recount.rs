@@ -56,13 +56,10 @@ pub fn compare(view: &View, hosts: &Hosts, when: &str) {
         let members =
             members.filter(|pod| !pod.leaving && pod.label.is_some_and(|label| label % GROUPS == number));
         let expected: BTreeSet<&str> = members.map(|pod| &*pod.uid).collect();
-        let kept = view.placed_members(&group(number));
+        let key = group(number);
+        let kept = view.placed_members(&key);
         assert_eq!(kept.len(), expected.len(), "members of group {number} {when}");
-        assert_eq!(
-            kept.iter().map(|pod| &*pod.uid).collect::<BTreeSet<_>>(),
-            expected,
-            "group {number} {when}"
-        );
+        assert_eq!(kept.map(|pod| &*pod.uid).collect::<BTreeSet<_>>(), expected, "group {number} {when}");
     }
     let Some(domains) = view.domains("v") else { return };
     let mut values: HashMap<DomainId, u8> = HashMap::new();

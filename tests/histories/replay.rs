@@ -153,9 +153,16 @@ impl Replay {
         let hosts = model.hosts();
         assert_eq!(self.hosts(), hosts, "hosts and their pods {when}");
         recount::compare(view, &hosts, when);
-        let nominated = view.nominated().map(|(node, pod)| (node.to_string(), pod.uid.to_string()));
-        let (count, nominated) = (view.nominated().count(), nominated.collect::<BTreeSet<_>>());
-        assert_eq!((count, nominated), (model.nominated().len(), model.nominated()), "nominated pods {when}");
+        let nominated = view.nominated().flat_map(|(node, pods)| {
+            let pods = pods.map(|pod| (node.to_string(), pod.uid.to_string()));
+            pods.collect::<Vec<_>>()
+        });
+        assert_eq!(nominated.collect::<BTreeSet<_>>(), model.nominated(), "nominated pods {when}");
+        for number in 0..NODES {
+            let kept = view.nominated_to(&node_name(number)).count();
+            let expected = model.nominated().iter().filter(|(node, _)| *node == node_name(number)).count();
+            assert_eq!(kept, expected, "pods nominated to {} {when}", node_name(number));
+        }
         for number in 0..NODES {
             let name = node_name(number);
             let shown = view.node(&name).map(|node| label_of(&node.labels));

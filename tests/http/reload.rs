@@ -115,16 +115,42 @@ fn preferring_nominated_nodes_can_be_switched_off_and_on_again() {
     let file = berth.directory.path().join("berth.yaml");
     let write = |text: &str| std::fs::write(&file, format!("{CONFIG_HEAD}{text}")).expect("written");
     let passing = || {
-        let pod = r#"{"metadata":{"name":"p","uid":"u"},"status":{"nominatedNodeName":"n2"}}"#;
-        let answer = berth.post("/filter", format!(r#"{{"Pod":{pod},"NodeNames":["n1","n2","n3"]}}"#));
+        let pod = r#"{"metadata":{"name":"p","uid":"u"},"status":{"nominatedNodeName":"node-b"}}"#;
+        let answer = berth.post("/filter", format!(r#"{{"Pod":{pod},"NodeNames":["node-a","node-b"]}}"#));
         let answer: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
         answer["NodeNames"].to_string()
     };
-    assert_eq!(passing(), r#"["n2"]"#);
+    assert_eq!(passing(), r#"["node-b"]"#);
     write("nominatedNode: {policy: Disabled}\n");
     until_true("it is off", || reloads(&berth, "success") == 1);
-    assert_eq!(passing(), r#"["n1","n2","n3"]"#);
+    assert_eq!(passing(), r#"["node-a","node-b"]"#);
     write("nominatedNode: {}\n");
     until_true("it is on again", || reloads(&berth, "success") == 2);
-    assert_eq!(passing(), r#"["n2"]"#);
+    assert_eq!(passing(), r#"["node-b"]"#);
+}
+
+#[test]
+fn preemption_can_be_observed_before_it_is_enforced() {
+    let berth = Running::start("preemption: {mode: Observe}\n");
+    let file = berth.directory.path().join("berth.yaml");
+    let write = |text: &str| std::fs::write(&file, format!("{CONFIG_HEAD}{text}")).expect("written");
+    let kept = || {
+        let candidates = r#""node-a":{"Pods":[{"UID":"uid-runs"}],"NumPDBViolations":1},
+            "node-b":{"Pods":[],"NumPDBViolations":0}"#;
+        let body =
+            format!(r#"{{"Pod":{{"metadata":{{"name":"p"}}}},"NodeNameToMetaVictims":{{{candidates}}}}}"#);
+        let answer = berth.post("/preempt", body);
+        let answer: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
+        answer["NodeNameToMetaVictims"].as_object().expect("a map").len()
+    };
+    let counted = |mode: &str| {
+        berth.count(&format!("berth_preemption_candidates_total{{mode=\"{mode}\",outcome=\"kept\"}}"))
+    };
+    assert_eq!((kept(), counted("observe"), counted("enforce")), (2, 1, 0));
+    write("preemption: {mode: Enforce, decideUpTo: Node}\n");
+    until_true("it is enforced", || reloads(&berth, "success") == 1);
+    assert_eq!((kept(), counted("observe"), counted("enforce")), (2, 1, 1));
+    write("preemption: {decideUpTo: Weather}\n");
+    until_true("nonsense is refused", || reloads(&berth, "failure") == 1);
+    assert!(in_force(&berth, r#""decideUpTo":"Node""#), "and the old settings stay");
 }

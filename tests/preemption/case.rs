@@ -133,7 +133,7 @@ fn any_pod() -> impl Strategy<Value = Pod> {
         (0..2u8).prop_map(Group::Annotated),
     ];
     let rest = (option::of(group), prop_oneof![9 => Just(false), 1 => Just(true)]);
-    (0..NODES, select(vec![-5, 0, 0, 7]), any::<bool>(), rest).prop_map(
+    (0..=NODES, select(vec![-5, 0, 0, 7]), any::<bool>(), rest).prop_map(
         |(node, priority, web, (group, leaving))| Pod { number: 0, node, priority, web, group, leaving },
     )
 }
@@ -167,8 +167,7 @@ pub fn any_case() -> impl Strategy<Value = Case> {
                     1 => uids.extend(pods.iter().find(|pod| pod.node != number).map(Pod::uid)),
                     _ => {}
                 }
-                let node = if number == NODES { "ghost".to_owned() } else { node_name(number) };
-                Some(Candidate { node, uids, budget_violations })
+                Some(Candidate { node: node_name(number), uids, budget_violations })
             });
             let candidates = candidates.collect();
             Case { pods, candidates, mode, decide_up_to, hard, whole_pods }

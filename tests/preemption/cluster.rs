@@ -27,8 +27,9 @@ pub enum Group {
     Annotated(u8),
 }
 
+/// Beyond the last node there is a host of which Berth knows pods, but no Node.
 pub fn node_name(number: usize) -> String {
-    format!("n{number}")
+    if number == NODES { "ghost".to_owned() } else { format!("n{number}") }
 }
 
 impl Pod {

@@ -43,20 +43,22 @@ fn weigh(case: &Case, candidate: &Candidate) -> Result<[i64; 5], Fate> {
             .iter()
             .any(|pod| pod.uid() == **uid && crate::cluster::node_name(pod.node) == candidate.node)
     };
-    if !candidate.uids.iter().all(|uid| here(&uid)) {
+    if candidate.node == "ghost" || !candidate.uids.iter().all(|uid| here(&uid)) {
         return Err(Fate::Doubtful);
     }
     if case.is_refused(&candidate.node, &candidate.uids) {
         return Err(Fate::Refused);
     }
-    let victims: Vec<&Pod> = case.pods.iter().filter(|pod| candidate.uids.contains(&pod.uid())).collect();
+    // Who is leaving already is no loss.
+    let staying = || case.pods.iter().filter(|pod| !pod.leaving);
+    let victims: Vec<&Pod> = staying().filter(|pod| candidate.uids.contains(&pod.uid())).collect();
     let groups: BTreeSet<String> = victims.iter().filter_map(|pod| restarting_group(pod)).collect();
-    let lost = case.pods.iter().filter(|pod| {
-        let dragged = !pod.leaving && restarting_group(pod).is_some_and(|group| groups.contains(&group));
+    let lost = staying().filter(|pod| {
+        let dragged = restarting_group(pod).is_some_and(|group| groups.contains(&group));
         dragged || candidate.uids.contains(&pod.uid())
     });
     let count = |number: usize| i64::try_from(number).expect("small");
-    let highest = victims.iter().map(|pod| i64::from(pod.priority)).max().expect("a victim");
+    let highest = victims.iter().map(|pod| i64::from(pod.priority)).max().unwrap_or(i64::MIN);
     // The node's number stands for its name.
     let name = i64::from(candidate.node.as_bytes()[1]);
     Ok([candidate.budget_violations, count(groups.len()), highest, count(lost.count()), name])

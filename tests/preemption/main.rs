@@ -4,6 +4,7 @@
 //! costs by reading through all pods, refusals by asking filter about a cluster that the victims have left.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod by_hand;
 mod case;
 mod cluster;
 mod judgement;

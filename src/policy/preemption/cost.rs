@@ -14,28 +14,28 @@ pub struct Cost {
     pub budget_violations: i64,
     /// 2. Replica groups that will have to start anew, for they run only as a whole.
     pub groups_lost: usize,
-    /// 3. The priority of the most important victim.
+    /// 3. The priority of the most important victim; the lowest there is if all are leaving already.
     pub highest_priority: i32,
     /// 4. Pods that stop in all: the victims, and the other members of their groups wherever they run.
     pub pods_lost: usize,
 }
 
 impl Cost {
-    /// The cost of evicting these pods, of which there is at least one.
+    /// The cost of evicting these pods, each of them once. Who is leaving already costs nothing more.
     pub fn of(victims: &[Arc<Pod>], budget_violations: i64, view: &View) -> Self {
-        let groups: HashSet<&Arc<GroupKey>> = victims
-            .iter()
-            .filter_map(|pod| pod.group.as_ref())
-            .filter(|key| restarts_together(key, view))
-            .collect();
-        let members = groups.iter().flat_map(|group| view.placed_members(group));
-        let lost: HashSet<&str> = victims.iter().chain(members).map(|pod| &*pod.uid).collect();
-        Self {
-            budget_violations,
-            groups_lost: groups.len(),
-            highest_priority: victims.iter().map(|pod| pod.priority).max().unwrap_or(i32::MIN),
-            pods_lost: lost.len(),
+        let (mut groups, mut singles, mut highest_priority) = (HashSet::new(), 0, i32::MIN);
+        for pod in victims.iter().filter(|pod| !pod.terminating) {
+            highest_priority = highest_priority.max(pod.priority);
+            match &pod.group {
+                Some(group) if restarts_together(group, view) => {
+                    groups.insert(group);
+                }
+                _ => singles += 1,
+            }
         }
+        // A victim that is a member is among the members that have a place.
+        let members: usize = groups.iter().map(|group| view.placed_members(group).len()).sum();
+        Self { budget_violations, groups_lost: groups.len(), highest_priority, pods_lost: singles + members }
     }
 }
 
@@ -73,11 +73,12 @@ impl Rank<'_> {
     }
 }
 
-/// Whether losing one member means that all of them start anew. Only a `LeaderWorkerSet` can say that it is not so.
+/// Whether losing one member means that all of them start anew. Only a `LeaderWorkerSet` can say that it is not so,
+/// or that there are no others.
 fn restarts_together(key: &GroupKey, view: &View) -> bool {
     let set = match key.source {
         group::Source::LeaderWorkerSet => view.group_object(Kind::LeaderWorkerSet, &key.set),
         _ => None,
     };
-    set.is_none_or(|set| set.restarts_together)
+    set.is_none_or(|set| set.restarts_together && set.size != Some(1))
 }

@@ -36,6 +36,7 @@ fn groups() -> View {
         member("g1-a", "1", "a"),
         pod("single-a").priority(9).on("a").build(),
         pod("single-b").priority(9).on("b").build(),
+        pod("lost").on("gone").build(),
     ])
 }
 
@@ -76,6 +77,15 @@ fn a_set_whose_pods_restart_alone_loses_only_the_victim() {
 }
 
 #[test]
+fn a_victim_that_is_leaving_already_costs_nothing() {
+    let mut view = groups();
+    let leaving = pod("g1-a").label(&format!("{LWS}/name"), "llm").label(&format!("{LWS}/group-index"), "1");
+    view.apply(Change::Upsert(Object::Pod(Arc::new(leaving.on("a").terminating().build()))));
+    let nothing = Cost { budget_violations: 0, groups_lost: 0, highest_priority: i32::MIN, pods_lost: 0 };
+    assert_eq!(cost(&view, "a", &["g1-a"]), nothing);
+}
+
+#[test]
 fn members_that_are_leaving_already_are_not_lost_again() {
     let mut view = groups();
     let leaving = pod("g0-c").label(&format!("{LWS}/name"), "llm").label(&format!("{LWS}/group-index"), "0");
@@ -94,6 +104,7 @@ fn victims_are_taken_for_known_only_where_they_are() {
     assert_eq!(found("a", &["g0-a", "g1-a", "g0-a"]), Some(2), "each of them once");
     assert_eq!(found("a", &["g0-a", "g0-b"]), Some(usize::MAX), "on another node");
     assert_eq!(found("a", &["nobody"]), Some(usize::MAX));
+    assert_eq!(found("gone", &["lost"]), Some(usize::MAX), "on a host without a node");
     assert_eq!(found("a", &[]), None);
 }
 

@@ -1,6 +1,7 @@
 //! Who would have to leave a node, as far as is known here.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::model::Pod;
@@ -22,25 +23,32 @@ pub enum Victims {
     None,
     /// These, each of them once, all of them on the node.
     Known(Vec<Arc<Pod>>),
-    /// Somebody who is not on that node as far as is known here: kube-scheduler is ahead of our watch.
+    /// Somebody who is not on that node as far as is known here, or the node is not known: kube-scheduler and our
+    /// watch are not at the same point.
     Unknown,
 }
 
 impl Victims {
     /// Finds the pods that are named by their UIDs.
     pub fn find(node: &str, uids: &[Cow<'_, str>], view: &View) -> Self {
-        let mut found: Vec<Arc<Pod>> = Vec::with_capacity(uids.len());
+        if uids.is_empty() {
+            return Victims::None;
+        }
+        if view.node(node).is_none() {
+            return Victims::Unknown;
+        }
+        let (mut found, mut seen) = (Vec::with_capacity(uids.len()), HashSet::with_capacity(uids.len()));
         for uid in uids {
             match view.placement(uid) {
                 Some((place, pod)) if **place == *node => {
-                    if !found.iter().any(|known| known.uid == pod.uid) {
+                    if seen.insert(&**uid) {
                         found.push(pod.clone());
                     }
                 }
                 _ => return Victims::Unknown,
             }
         }
-        if found.is_empty() { Victims::None } else { Victims::Known(found) }
+        Victims::Known(found)
     }
 
     /// The pods, if they are known.

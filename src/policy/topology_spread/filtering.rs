@@ -8,7 +8,7 @@ use self::under_way::{Newcomers, OpenPlacements};
 use super::census::Inclusion;
 use super::{Case, Census, NAME};
 use crate::policy::{Question, Rejection, Verdicts};
-use crate::view::{HostId, Lies};
+use crate::view::{DomainId, HostId, Lies};
 
 const TOO_MUCH_SKEW: Rejection = Rejection {
     policy: NAME,
@@ -98,6 +98,7 @@ impl<'a> Limits<'a> {
         // As kube-scheduler has it: on a node that does not take part, comings and goings change nothing.
         let takes_part = change != 0 && self.census.takes_part(host, true);
         let inclusion = takes_part.then(|| Inclusion::of(host, self.question));
+        let mut perhaps = None;
         for (key, least) in self.census.keys.iter().zip(&self.least) {
             let domain = match key.domains.of(host) {
                 Lies::In(domain) => domain,
@@ -106,16 +107,36 @@ impl<'a> Limits<'a> {
             };
             let counts = inclusion.is_some_and(|inclusion| inclusion.counts_for(key.constraint));
             let change = if counts { change } else { 0 };
-            let pods = key.pods[domain].unwrap_or(0) + change + self.own;
-            let seemingly = least.seemingly.with(domain, change);
-            let certainly = least.certainly.as_ref().map_or(seemingly, |least| least.with(domain, change));
-            if pods - seemingly > key.constraint.max_skew {
+            let skew =
+                Skew::of(key.pods[domain].unwrap_or(0) + self.own, least, domain, change, self.anywhere);
+            if skew.at_best > key.constraint.max_skew {
                 return Some(&TOO_MUCH_SKEW);
             }
-            if pods + self.anywhere - certainly > key.constraint.max_skew {
-                return Some(&PERHAPS_TOO_MUCH_SKEW);
+            if skew.at_worst > key.constraint.max_skew {
+                perhaps = Some(&PERHAPS_TOO_MUCH_SKEW);
             }
         }
-        None
+        perhaps
+    }
+}
+
+/// The skew with the pod in a domain. Both ends are the same unless pods are under way.
+struct Skew {
+    /// Pods under way all go where they help: to the emptiest domains, and away from this one.
+    at_best: i64,
+    /// They all go where they do not.
+    at_worst: i64,
+}
+
+impl Skew {
+    fn of(pods: i64, floor: &Floor, domain: DomainId, change: i64, anywhere: i64) -> Self {
+        let pods = pods + change;
+        let seemingly = floor.seemingly.with(domain, change);
+        let (certainly, doubtful_here) = floor.certainly.as_ref().map_or((seemingly, 0), |certain| {
+            (certain.with(domain, change), floor.seemingly.pods_in(domain) - certain.pods_in(domain))
+        });
+        // The floor cannot rise by more, and where too few domains make it 0 it does not rise at all.
+        let risen = if floor.seemingly.is_fixed() { seemingly } else { seemingly + anywhere };
+        Self { at_best: pods - doubtful_here - risen, at_worst: pods + anywhere - certainly }
     }
 }

@@ -20,6 +20,16 @@ impl Least {
         Self { pods, enough, lowest, next }
     }
 
+    /// The count of one domain.
+    pub fn pods_in(&self, domain: DomainId) -> i64 {
+        self.pods[domain].unwrap_or(0)
+    }
+
+    /// Whether it is 0 whatever the counts are, because there are too few domains.
+    pub fn is_fixed(&self) -> bool {
+        !self.enough
+    }
+
     /// The least if the count of one domain changes by so much.
     pub fn with(&self, domain: DomainId, change: i64) -> i64 {
         if !self.enough {

@@ -1,9 +1,10 @@
 //! Pods of the workload that count though they are on no node for certain.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::ledger::Phase;
-use crate::model::Uid;
+use crate::model::{Pod, Uid};
 use crate::policy::Question;
 use crate::policy::topology_spread::Case;
 use crate::policy::topology_spread::census::Key;
@@ -15,16 +16,26 @@ pub struct Newcomers(HashMap<HostId, i64>);
 
 impl Newcomers {
     pub fn of(case: &Case<'_>, question: &Question<'_>) -> Self {
-        let mut newcomers = HashMap::new();
-        for (node, pod) in question.view.nominated() {
+        let view = question.view;
+        let counts = |pod: &&Arc<Pod>| {
             let ranks = pod.priority >= question.pod.priority && pod.uid != question.pod.uid;
-            if ranks
-                && pod.key.namespace == case.key.namespace
-                && case.key.selector.matches(&pod.labels)
-                && let Some(host) = question.view.host_id(node)
-            {
-                *newcomers.entry(host).or_insert(0) += 1;
+            let selected = pod.key.namespace == case.key.namespace && case.key.selector.matches(&pod.labels);
+            // One that was offered nodes since is counted wherever it may have gone.
+            ranks && selected && view.ledger().get(&pod.uid).is_none()
+        };
+        let mut newcomers = HashMap::new();
+        let mut add = |node: &str, pods: usize| {
+            if let Some(host) = view.host_id(node).filter(|_| pods > 0) {
+                newcomers.insert(host, i64::try_from(pods).unwrap_or(i64::MAX));
             }
+        };
+        if view.nominated_nodes() <= question.candidates.len() {
+            view.nominated().for_each(|(node, pods)| add(node, pods.filter(counts).count()));
+        } else {
+            question
+                .candidates
+                .iter()
+                .for_each(|node| add(node, view.nominated_to(node).filter(counts).count()));
         }
         Self(newcomers)
     }
