@@ -9,6 +9,7 @@ mod fixtures;
 mod http_get;
 mod metrics_text;
 mod outages;
+mod preemption;
 mod progress;
 mod recorder;
 mod recording;
