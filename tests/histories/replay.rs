@@ -21,7 +21,7 @@ const TTL: Duration = Duration::from_secs(TIME_TO_LIVE);
 pub struct Seen(BTreeSet<&'static str>);
 
 impl Seen {
-    const ALL: [&'static str; 14] = [
+    const ALL: [&'static str; 15] = [
         "deleted",
         "refiltered",
         "attempt_failed",
@@ -36,6 +36,7 @@ impl Seen {
         "pods on a host without node",
         "room made for a pod that is assumed elsewhere",
         "member of a group leaving",
+        "nominated after being offered nodes",
     ];
 
     pub fn add(&mut self, other: &Seen) {
@@ -246,7 +247,11 @@ impl Replay {
                 "confirmed before the answer"
             });
         }
-        let assumed = self.model.decided.get(&pod.uid).and_then(|decided| decided.place.as_ref());
+        let decided = self.model.decided.get(&pod.uid);
+        if pod.nominated.is_some() && decided.is_some_and(|decided| decided.place.is_none()) {
+            self.seen.0.insert("nominated after being offered nodes");
+        }
+        let assumed = decided.and_then(|decided| decided.place.as_ref());
         if assumed.is_some_and(|place| pod.nominated.as_ref().is_some_and(|node| node != place)) {
             self.seen.0.insert("room made for a pod that is assumed elsewhere");
         }

@@ -1,9 +1,12 @@
 //! What random cases do not reach: calls under way, a cache that is behind, odd bodies, what is counted.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use berth::cluster::{Freshness, Interner, snapshot_file};
+use berth::model::ObjectKey;
 use berth::verbs::{Verb, Verbs};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 use crate::cluster::{NAMESPACE, Pod, surroundings};
 
@@ -76,15 +79,20 @@ fn a_filter_call_that_hangs_on_a_pod_under_way_waits_or_asks_to_be_tried_again()
     assert!(error.contains("not known yet"), "no rejection, which could evict somebody: {error}");
 }
 
-#[tokio::test]
-async fn a_victim_whose_binding_is_under_way_is_known() {
-    let verbs = berth(HARD, &[pod(0, 2, true)]);
-    let bind = json!({"PodName": "fresh", "PodNamespace": NAMESPACE, "PodUID": "fresh", "Node": "n1"});
+#[test]
+fn a_victim_whose_binding_is_under_way_is_known() {
+    let verbs = berth(&format!("{HARD}\npreemption: {{decideUpTo: Nothing}}"), &[pod(0, 2, true)]);
     filter(&verbs, "fresh", &["n1", "n3"]);
-    verbs.bind(bind.to_string().as_bytes()).await.expect("a well-formed call");
-    // Without "fresh" the zones are 0 and 1: zone 0 is full, zone 1 is not.
+    verbs.store.write(|view| {
+        let key = ObjectKey::new(NAMESPACE, "fresh");
+        view.assume(&"fresh".into(), &key, "n1".into(), Duration::from_mins(1));
+        Vec::new()
+    });
+    assert!(verbs.store.view().pod("fresh").is_none(), "the watch does not show it yet");
+    // One web pod in each zone: whichever of them goes, its zone can take another one, and only that.
     assert_eq!(kept(&verbs, &[("n1", "fresh"), ("n2", "u0")]), ["n1", "n2"]);
-    assert_eq!(counted(&verbs, "enforce", "kept"), 2);
+    assert_eq!(kept(&verbs, &[("n3", "fresh")]), ["n3"], "not there, as far as we know");
+    assert_eq!((counted(&verbs, "enforce", "kept"), counted(&verbs, "enforce", "doubtful")), (2, 1));
 }
 
 #[test]
