@@ -55,10 +55,7 @@ impl Engine {
     pub fn needs(&self, verb: &'static str, question: Question<'_>) -> Result<Needs, Panicked> {
         let mut needs = Needs::default();
         for policy in &self.policies {
-            let Needs { counters, topology_keys } =
-                self.catching(verb, policy.name(), || policy.needs(question))?;
-            needs.counters.extend(counters);
-            needs.topology_keys.extend(topology_keys);
+            needs.extend(self.catching(verb, policy.name(), || policy.needs(question))?);
         }
         Ok(needs)
     }

@@ -61,6 +61,18 @@ pub struct Needs {
     pub counters: Vec<CounterKey>,
     /// Topology keys whose domains are asked for.
     pub topology_keys: Vec<Name>,
+    /// Which counters are asked for by which of the keys' domains.
+    pub sums: Vec<(CounterKey, Name)>,
+}
+
+impl Needs {
+    /// Adds what somebody else needs.
+    pub fn extend(&mut self, other: Needs) {
+        let Needs { counters, topology_keys, sums } = other;
+        self.counters.extend(counters);
+        self.topology_keys.extend(topology_keys);
+        self.sums.extend(sums);
+    }
 }
 
 impl View {
@@ -68,6 +80,13 @@ impl View {
     pub fn provides(&self, needs: &Needs) -> bool {
         needs.counters.iter().all(|key| self.counters.get(key).is_some())
             && needs.topology_keys.iter().all(|key| self.domains.contains_key(key))
+            && needs.sums.iter().all(|(counter, key)| self.provides_sum(counter, key))
+    }
+
+    fn provides_sum(&self, counter: &CounterKey, key: &str) -> bool {
+        let counter = self.counters.get(counter);
+        let sums = counter.and_then(|counter| counter.per_domain(key, self.domains.get(key)?));
+        sums.is_some()
     }
 
     /// A counter, if it has been provided.

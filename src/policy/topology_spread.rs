@@ -72,10 +72,12 @@ impl Policy for TopologySpread {
     }
 
     fn needs(&self, question: Question<'_>) -> Needs {
-        self.case(&question).map_or_else(Needs::default, |case| Needs {
-            topology_keys: case.rules.topology_keys().cloned().collect(),
-            counters: vec![case.key],
-        })
+        let Some(case) = self.case(&question) else { return Needs::default() };
+        let topology_keys: Vec<_> = case.rules.topology_keys().cloned().collect();
+        // As many domains as hosts are better counted by host.
+        let summed = case.rules.constraints().filter(|constraint| !constraint.is_per_host());
+        let sums = summed.map(|constraint| (case.key.clone(), constraint.topology_key.clone())).collect();
+        Needs { topology_keys, sums, counters: vec![case.key] }
     }
 
     fn filter(&self, question: Question<'_>, verdicts: &mut Verdicts) {

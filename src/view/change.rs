@@ -104,6 +104,11 @@ impl View {
                 self.domains.insert(key.clone(), Arc::new(Domains::build(&self.hosts, key)));
             }
         }
+        for (counter, key) in &needs.sums {
+            if let Some(domains) = self.domains.get(key).filter(|_| !self.provides_sum(counter, key)) {
+                self.counters.sum(counter, key, domains);
+            }
+        }
     }
 
     /// Forgets counters that nobody asked for in the last `idle` calls of this.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use imbl::{HashMap, Vector};
 
 use super::HostId;
+use super::domains::{Domains, Lies};
 use crate::model::{Name, Pod, Selector};
 
 /// Which pods are counted: those of a namespace that a selector matches and that are not terminating.
@@ -27,10 +28,11 @@ impl CounterKey {
     }
 }
 
-/// Matching pods per host.
+/// Matching pods per host, and per domain where that is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
     per_host: Vector<u32>,
+    per_domain: HashMap<Name, Sums>,
     /// When it was last asked, in rounds of [`Counters::sweep`]; shared by all clones.
     last_used: Arc<AtomicU64>,
 }
@@ -46,12 +48,48 @@ impl Counter {
         self.per_host.get(host).copied().unwrap_or_default()
     }
 
+    /// The counts of all domains of a topology key, by their number, if they are kept for these very domains.
+    pub fn per_domain(&self, topology_key: &str, domains: &Arc<Domains>) -> Option<&Vector<i64>> {
+        let sums = self.per_domain.get(topology_key)?;
+        Arc::ptr_eq(&sums.domains, domains).then_some(&sums.pods)
+    }
+
     fn add(&mut self, host: HostId, difference: i32) {
         while self.per_host.len() <= host {
             self.per_host.push_back(0);
         }
         let count = self.on(host).saturating_add_signed(difference);
         self.per_host.set(host, count);
+        for (_, sums) in self.per_domain.iter_mut() {
+            sums.add(host, i64::from(difference));
+        }
+    }
+}
+
+/// Matching pods per domain of a topology key. Out of date once the key has other domains, when it is made anew.
+#[derive(Clone, Debug)]
+struct Sums {
+    domains: Arc<Domains>,
+    pods: Vector<i64>,
+}
+
+impl Sums {
+    fn count(counter: &Counter, domains: &Arc<Domains>) -> Self {
+        let mut pods = vec![0; domains.len()];
+        for (lies, matching) in domains.all().zip(counter.per_host()) {
+            if let Lies::In(domain) = lies {
+                pods[domain] += i64::from(matching);
+            }
+        }
+        Self { domains: domains.clone(), pods: pods.into_iter().collect() }
+    }
+
+    fn add(&mut self, host: HostId, difference: i64) {
+        if let Lies::In(domain) = self.domains.of(host)
+            && let Some(pods) = self.pods.get_mut(domain)
+        {
+            *pods += difference;
+        }
     }
 }
 
@@ -75,12 +113,21 @@ impl Counters {
 
     /// Makes a counter from where all pods are.
     pub fn insert<'a>(&mut self, key: CounterKey, placed: impl Iterator<Item = (HostId, &'a Arc<Pod>)>) {
-        let mut counter =
-            Counter { per_host: Vector::new(), last_used: Arc::new(AtomicU64::new(self.round)) };
+        let last_used = Arc::new(AtomicU64::new(self.round));
+        let mut counter = Counter { last_used, ..Counter::default() };
         for (host, _) in placed.filter(|(_, pod)| key.counts(pod)) {
             counter.add(host, 1);
         }
         self.by_namespace.entry(key.namespace.clone()).or_default().insert(Arc::new(key), counter);
+    }
+
+    /// Keeps the counts of a topology key's domains from now on.
+    pub fn sum(&mut self, key: &CounterKey, topology_key: &Name, domains: &Arc<Domains>) {
+        let counters = self.by_namespace.get_mut(&key.namespace);
+        if let Some(counter) = counters.and_then(|counters| counters.get_mut(key)) {
+            let sums = Sums::count(counter, domains);
+            counter.per_domain.insert(topology_key.clone(), sums);
+        }
     }
 
     /// A pod came to a host (`1`) or left it (`-1`).

@@ -32,8 +32,9 @@ fn key(requirement: Requirement) -> CounterKey {
 
 /// What decisions ask for.
 pub fn needs() -> Needs {
-    let counters = counted().into_iter().map(|(requirement, _)| key(requirement)).collect();
-    Needs { counters, topology_keys: vec![label()] }
+    let counters: Vec<_> = counted().into_iter().map(|(requirement, _)| key(requirement)).collect();
+    let sums = counters.iter().map(|key| (key.clone(), label())).collect();
+    Needs { counters, topology_keys: vec![label()], sums }
 }
 
 /// Asserts that what is kept equals what is there.
@@ -74,6 +75,19 @@ pub fn compare(view: &View, hosts: &Hosts, when: &str) {
             let first = *values.entry(domain).or_insert(*label);
             assert_eq!(first, *label, "{name} shares a domain with another label {when}");
         }
+    }
+    for key in needs().counters {
+        let Some(sums) = view.counter(&key).and_then(|counter| counter.per_domain("v", domains)) else {
+            continue;
+        };
+        let mut expected = vec![0; domains.len()];
+        for name in hosts.keys() {
+            let id = view.host_id(name).expect("a host has a number");
+            if let Lies::In(domain) = domains.of(id) {
+                expected[domain] += i64::from(view.counter(&key).expect("just seen").on(id));
+            }
+        }
+        assert!(sums.iter().eq(&expected), "pods by domain that match {key:?} {when}: {sums:?} {expected:?}");
     }
     let mut labels: Vec<_> = hosts.values().filter_map(|(label, _)| *label).collect();
     labels.sort_unstable();

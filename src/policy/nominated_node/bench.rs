@@ -39,18 +39,24 @@ fn main() {
         drop(verbs.decide(Verb::Filter, &body));
     }
     println!("{NODES} candidates, {PODS} pods, {ROUNDS} rounds of {CALLS} calls: off against on");
-    let (mut decided, mut called, mut besides) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut decided, mut called, mut besides, mut micros) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let [with, without] = [&on, &off].map(|verbs| decision(verbs, &args).as_secs_f64());
         decided.push(without / with);
+        micros.push(with * 1e6);
         let parsing = time(|| drop(black_box(SchedulingArgs::decode(black_box(&body))))).as_secs_f64();
         let call = |verbs: &Verbs| time(|| drop(black_box(verbs.decide(Verb::Filter, black_box(&body)))));
         let [with, without] = [&on, &off].map(|verbs| call(verbs).as_secs_f64());
         called.push(without / with);
         besides.push((without - parsing) / (with - parsing));
     }
-    for (what, ratios) in [("decision", decided), ("call, parsing aside", besides), ("whole call", called)] {
-        let (median, least, most) = spread(ratios);
+    for (what, figures) in [
+        ("decision", decided),
+        ("call, parsing aside", besides),
+        ("whole call", called),
+        ("microseconds to decide, on", micros),
+    ] {
+        let (median, least, most) = spread(figures);
         println!("filter     {what:<28} {median:6.2}  ({least:.2} to {most:.2})");
     }
 }

@@ -1,5 +1,7 @@
 //! How many of the workload's pods each domain holds, over the nodes that count.
 
+use std::sync::Arc;
+
 use super::Case;
 use super::rules::Constraint;
 use crate::policy::Question;
@@ -14,7 +16,7 @@ pub struct Census<'a> {
 /// One constraint and its domains.
 pub struct Key<'a> {
     pub constraint: &'a Constraint,
-    pub domains: &'a Domains,
+    pub domains: &'a Arc<Domains>,
     /// Matching pods per domain; `None` for domains without a node that counts. One more than there are
     /// domains: the last is for nodes without the label, where those count.
     pub pods: Vec<Option<i64>>,
@@ -25,7 +27,7 @@ impl<'a> Census<'a> {
     pub fn prepare(case: &Case<'_>, constraints: &'a [Constraint], question: &Question<'a>) -> Option<Self> {
         let counter = question.view.counter(&case.key)?;
         let key = |constraint: &'a Constraint| {
-            let domains = &**question.view.domains(&constraint.topology_key)?;
+            let domains = question.view.domains(&constraint.topology_key)?;
             Some(Key { constraint, domains, pods: vec![None; domains.len() + 1] })
         };
         Some(Self { counter, keys: constraints.iter().map(key).collect::<Option<_>>()? })
@@ -45,8 +47,17 @@ impl<'a> Census<'a> {
         let any_picky = self.keys.iter().any(|key| picky(key.constraint));
         let counts = || self.counter.per_host().chain(std::iter::repeat(0));
         if !any_picky && (self.keys.len() == 1 || !require_all_keys) {
-            // No key depends on another, nor on the node: the usual case, in the shortest of loops.
+            // No key depends on another, nor on the node: the usual case.
             for (at, key) in self.keys.iter_mut().enumerate() {
+                let kept = self.counter.per_domain(&key.constraint.topology_key, key.domains);
+                // Nodes without the label join those where it is empty, if there are any.
+                let joined = !require_all_keys && key.domains.empty_value().is_some();
+                if let Some(sums) = kept.filter(|_| !joined) {
+                    for (pods, sum) in key.pods.iter_mut().zip(sums) {
+                        *pods = Some(*sum);
+                    }
+                    continue;
+                }
                 for (lies, matching) in key.domains.all().zip(counts()) {
                     let domain = match lies {
                         Lies::In(domain) => domain,

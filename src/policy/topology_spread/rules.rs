@@ -98,8 +98,12 @@ impl RuleSet {
         self.hard.is_empty() && self.soft.is_empty()
     }
 
+    pub fn constraints(&self) -> impl Iterator<Item = &Constraint> {
+        self.hard.iter().chain(&self.soft)
+    }
+
     pub fn topology_keys(&self) -> impl Iterator<Item = &Name> {
-        self.hard.iter().chain(&self.soft).map(|constraint| &constraint.topology_key)
+        self.constraints().map(|constraint| &constraint.topology_key)
     }
 }
 
