@@ -6,8 +6,8 @@
 //!                     v           |
 //!   filter answers  +---------------+  bind called        +-------------------+
 //!  ---------------> |    offered    | ------------------> |   assumed(node)   |
-//!                   |  place open   |  or one node only,  | place as good as  |
-//!                   +---------------+  or nominated since | taken             |
+//!                   |  place open   |  or one node only   | place as good as  |
+//!                   +---------------+                     | taken             |
 //!                     |     |    ^                        +-------------------+
 //!                     |     |    |  filter again             |     |
 //!                     |     |    +---------------------------|-----+
@@ -40,8 +40,8 @@ pub enum Phase {
     Assumed {
         /// The place.
         node: Name,
-        /// Whether a bind call named it. Otherwise it was the only node offered, or has been nominated since, and
-        /// the attempt may still fail before it comes to binding.
+        /// Whether a bind call named it. Otherwise it was the only node offered, and the attempt
+        /// may still fail before it comes to binding.
         binding: bool,
     },
 }
@@ -200,19 +200,11 @@ impl Ledger {
 
     /// The watch shows the pod, still on no node.
     pub fn observe(&mut self, pod: &Pod) -> Option<DropCause> {
-        let entry = self.entries.get_mut(&pod.uid)?;
+        let entry = self.entries.get(&pod.uid)?;
         let under_way = matches!(entry.phase, Phase::Assumed { binding: true, .. });
         if !under_way && pod.failed_attempt.is_some() && pod.failed_attempt != entry.prior_failure {
             self.entries.remove(&pod.uid);
             return Some(DropCause::AttemptFailed);
-        }
-        // Since 1.35 kube-scheduler says where a pod will go if there is work to do before it can be bound, such
-        // as binding volumes: that may take long, and the bind call comes only then.
-        if entry.phase == Phase::Offered
-            && let Some(node) = &pod.nominated_node
-            && entry.pod.nominated_node.as_ref() != Some(node)
-        {
-            entry.phase = Phase::Assumed { node: node.clone(), binding: false };
         }
         None
     }

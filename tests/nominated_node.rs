@@ -4,7 +4,6 @@
 use berth::cluster::{Interner, snapshot_file};
 use berth::config;
 use berth::verbs::{Verb, Verbs};
-use berth::view::change::Change;
 use serde_json::{Value, json};
 
 const HARD: &str = "topologySpread: {defaultingType: List, defaultConstraints: [\
@@ -132,17 +131,4 @@ fn a_pod_that_was_offered_other_nodes_counts_once() {
     assert_eq!(passing(&verbs, &nominated("waiting", 5, "a"), &["b", "c"]), ["b", "c"], "a had no room");
     // At worst "waiting" is on a too, which makes two.
     assert_eq!(passing(&verbs, &pod("new", 5), &["a"]), ["a"]);
-}
-
-#[test]
-fn a_node_nominated_after_the_offer_is_where_the_pod_goes() {
-    let verbs = berth(HARD, &[pod("slow", 5)]);
-    assert_eq!(passing(&verbs, &pod("slow", 5), &["a", "b"]), ["a", "b"]);
-    let error = ask(&verbs, &pod("new", 5), &json!(["a", "b"]))["Error"].to_string();
-    assert!(error.contains("not known yet"), "it may be on either: {error}");
-    // kube-scheduler says so while it is still binding the pod's volumes.
-    let text = nominated("slow", 5, "b").to_string();
-    let shown = snapshot_file::parse(&text, &Interner::default()).expect("a pod").objects;
-    verbs.store.apply(shown.into_iter().map(Change::Upsert));
-    assert_eq!(passing(&verbs, &pod("new", 5), &["a", "b"]), ["a"]);
 }

@@ -74,8 +74,13 @@ impl Policy for TopologySpread {
     fn needs(&self, question: Question<'_>) -> Needs {
         let Some(case) = self.case(&question) else { return Needs::default() };
         let topology_keys: Vec<_> = case.rules.topology_keys().cloned().collect();
+        let RuleSet { hard, soft, require_all_keys } = case.rules;
+        let sums = [(hard, true), (soft, *require_all_keys)]
+            .into_iter()
+            .filter(|(constraints, all)| census::are_independent(constraints.iter(), *all, &question));
         // As many domains as hosts are better counted by host.
-        let summed = case.rules.constraints().filter(|constraint| !constraint.is_per_host());
+        let summed =
+            sums.flat_map(|(constraints, _)| constraints).filter(|constraint| !constraint.is_per_host());
         let sums = summed.map(|constraint| (case.key.clone(), constraint.topology_key.clone())).collect();
         Needs { topology_keys, sums, counters: vec![case.key] }
     }

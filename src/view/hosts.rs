@@ -57,16 +57,17 @@ impl Hosts {
         self.slots.iter()
     }
 
-    /// Whether anything changed: most updates of a node are signs of life only.
+    /// Whether there is a new node, or one with other labels. Most updates of a node are signs of life only.
     pub fn set_node(&mut self, node: Arc<Node>) -> bool {
         let name = node.name.clone();
         let known = self.id(&name).and_then(|id| self.get(id)).and_then(|host| host.node.as_ref());
         if known.is_some_and(|known| *known == node) {
             return false;
         }
+        let relabelled = known.is_none_or(|known| known.labels != node.labels);
         let newcomer = self.with(&name, |host| host.node.replace(node).is_none());
         self.nodes += usize::from(newcomer);
-        true
+        relabelled
     }
 
     pub fn remove_node(&mut self, name: &str) {

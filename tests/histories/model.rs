@@ -19,7 +19,6 @@ pub struct Decided {
     pub place: Option<String>,
     pub bind_called: bool,
     failure_at_start: Option<u64>,
-    nominated_at_start: Option<String>,
     forgotten_at: u64,
 }
 
@@ -68,11 +67,6 @@ impl Model {
         } else if over {
             self.decided.remove(&pod.uid);
             self.dropped.push(DropCause::AttemptFailed);
-        } else if let Some(decided) = self.decided.get_mut(&pod.uid) {
-            // Nominated since it was offered nodes: that is where it goes.
-            let since =
-                pod.nominated.clone().filter(|node| decided.nominated_at_start.as_ref() != Some(node));
-            decided.place = decided.place.take().or(since);
         }
         self.shown.insert(pod.uid.clone(), pod.clone());
     }
@@ -112,7 +106,6 @@ impl Model {
             place: offered.first().filter(|_| offered.len() == 1).cloned(),
             bind_called: false,
             failure_at_start: pod.failure,
-            nominated_at_start: pod.nominated.clone(),
             forgotten_at: self.now + time_to_live,
         };
         self.decided.insert(pod.uid.clone(), decided);
@@ -129,8 +122,7 @@ impl Model {
             leaving: known.as_ref().is_some_and(|known| known.leaving),
             place: Some(node.to_owned()),
             bind_called: true,
-            failure_at_start: known.as_ref().and_then(|known| known.failure_at_start),
-            nominated_at_start: known.and_then(|known| known.nominated_at_start),
+            failure_at_start: known.and_then(|known| known.failure_at_start),
             forgotten_at: self.now + time_to_live,
         };
         self.decided.insert(pod.uid.clone(), decided);

@@ -61,7 +61,8 @@ fn weigh(case: &Case, candidate: &Candidate) -> Result<[i64; 5], Fate> {
     let highest = victims.iter().map(|pod| i64::from(pod.priority)).max().unwrap_or(i64::MIN);
     // The node's number stands for its name.
     let name = i64::from(candidate.node.as_bytes()[1]);
-    Ok([candidate.budget_violations, count(groups.len()), highest, count(lost.count()), name])
+    let violations = candidate.budget_violations.min(count(victims.len()));
+    Ok([violations, count(groups.len()), highest, count(lost.count()), name])
 }
 
 fn restarting_group(pod: &Pod) -> Option<String> {

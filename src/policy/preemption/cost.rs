@@ -24,7 +24,9 @@ impl Cost {
     /// The cost of evicting these pods, each of them once. Who is leaving already costs nothing more.
     pub fn of(victims: &[Arc<Pod>], budget_violations: i64, view: &View) -> Self {
         let (mut groups, mut singles, mut highest_priority) = (HashSet::new(), 0, i32::MIN);
+        let mut live = 0;
         for pod in victims.iter().filter(|pod| !pod.terminating) {
+            live += 1;
             highest_priority = highest_priority.max(pod.priority);
             match &pod.group {
                 Some(group) if restarts_together(group, view) => {
@@ -35,6 +37,8 @@ impl Cost {
         }
         // A victim that is a member is among the members that have a place.
         let members: usize = groups.iter().map(|group| view.placed_members(group).len()).sum();
+        // kube-scheduler counts also those that are leaving.
+        let budget_violations = budget_violations.min(live);
         Self { budget_violations, groups_lost: groups.len(), highest_priority, pods_lost: singles + members }
     }
 }

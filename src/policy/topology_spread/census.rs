@@ -41,12 +41,10 @@ impl<'a> Census<'a> {
         require_all_keys: bool,
         wanted: impl Fn(usize, DomainId) -> bool,
     ) {
-        let picky = |constraint: &Constraint| {
-            constraint.honor_taints || (constraint.honor_affinity && !question.requirements.fit_every_node())
-        };
-        let any_picky = self.keys.iter().any(|key| picky(key.constraint));
+        let picky = |key: &Key<'_>| key.constraint.looks_at_nodes(question.requirements);
+        let any_picky = self.keys.iter().any(picky);
         let counts = || self.counter.per_host().chain(std::iter::repeat(0));
-        if !any_picky && (self.keys.len() == 1 || !require_all_keys) {
+        if are_independent(self.keys.iter().map(|key| key.constraint), require_all_keys, question) {
             // No key depends on another, nor on the node: the usual case.
             for (at, key) in self.keys.iter_mut().enumerate() {
                 let kept = self.counter.per_domain(&key.constraint.topology_key, key.domains);
@@ -94,6 +92,16 @@ impl<'a> Census<'a> {
             Lies::Nowhere => false,
         })
     }
+}
+
+/// Whether the domains of each constraint can be counted without looking at the other constraints or at nodes.
+pub fn are_independent<'a>(
+    constraints: impl ExactSizeIterator<Item = &'a Constraint>,
+    require_all_keys: bool,
+    question: &Question<'_>,
+) -> bool {
+    let alone = constraints.len() == 1 || !require_all_keys;
+    alone && constraints.into_iter().all(|constraint| !constraint.looks_at_nodes(question.requirements))
 }
 
 /// Whether the pod could be on a node at all, as far as constraints ask.

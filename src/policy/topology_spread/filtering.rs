@@ -86,7 +86,11 @@ impl<'a> Limits<'a> {
         census.count(question, true, |_, _| true);
         let least = census.keys.iter().map(|key| {
             let min_domains = key.constraint.min_domains;
-            let certainly = open.certain_pods(key).map(|pods| Least::of(min_domains, pods));
+            let counted = |host: HostId| {
+                let counts = || Inclusion::of(host, question).counts_for(key.constraint);
+                census.takes_part(host, true) && counts()
+            };
+            let certainly = open.certain_pods(key, counted).map(|pods| Least::of(min_domains, pods));
             Floor { seemingly: Least::of(min_domains, key.pods.clone()), certainly }
         });
         let (least, own) = (least.collect(), i64::from(case.key.selector.matches(&question.pod.labels)));
@@ -107,8 +111,7 @@ impl<'a> Limits<'a> {
             };
             let counts = inclusion.is_some_and(|inclusion| inclusion.counts_for(key.constraint));
             let change = if counts { change } else { 0 };
-            let skew =
-                Skew::of(key.pods[domain].unwrap_or(0) + self.own, least, domain, change, self.anywhere);
+            let skew = Skew::of(self.own, least, domain, change, self.anywhere);
             if skew.at_best > key.constraint.max_skew {
                 return Some(&TOO_MUCH_SKEW);
             }
@@ -129,14 +132,14 @@ struct Skew {
 }
 
 impl Skew {
-    fn of(pods: i64, floor: &Floor, domain: DomainId, change: i64, anywhere: i64) -> Self {
-        let pods = pods + change;
-        let seemingly = floor.seemingly.with(domain, change);
-        let (certainly, doubtful_here) = floor.certainly.as_ref().map_or((seemingly, 0), |certain| {
-            (certain.with(domain, change), floor.seemingly.pods_in(domain) - certain.pods_in(domain))
-        });
-        // The floor cannot rise by more, and where too few domains make it 0 it does not rise at all.
-        let risen = if floor.seemingly.is_fixed() { seemingly } else { seemingly + anywhere };
-        Self { at_best: pods - doubtful_here - risen, at_worst: pods + anywhere - certainly }
+    fn of(own: i64, floor: &Floor, domain: DomainId, change: i64, anywhere: i64) -> Self {
+        let seeming = floor.seemingly.pods_in(domain);
+        let certain = floor.certainly.as_ref().unwrap_or(&floor.seemingly);
+        let doubtful = seeming - certain.pods_in(domain);
+        // At worst all of them are here, and where there are others only what is certain.
+        let here = seeming + change + anywhere;
+        let at_worst = here + own - certain.with(domain, change + doubtful + anywhere);
+        let at_best = seeming + change + own - doubtful - floor.seemingly.at_most(domain, change, anywhere);
+        Self { at_best, at_worst }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::{self, DefaultingType, InclusionPolicy, LabelOperator, LabelSelector, WhenUnsatisfiable};
 use crate::model::selector::Requirement;
-use crate::model::{Labels, Name, Pod, Selector};
+use crate::model::{Labels, Name, Pod, Requirements, Selector};
 use crate::view::View;
 
 /// The rules of one configuration, ready for use.
@@ -98,16 +98,17 @@ impl RuleSet {
         self.hard.is_empty() && self.soft.is_empty()
     }
 
-    pub fn constraints(&self) -> impl Iterator<Item = &Constraint> {
-        self.hard.iter().chain(&self.soft)
-    }
-
     pub fn topology_keys(&self) -> impl Iterator<Item = &Name> {
-        self.constraints().map(|constraint| &constraint.topology_key)
+        self.hard.iter().chain(&self.soft).map(|constraint| &constraint.topology_key)
     }
 }
 
 impl Constraint {
+    /// Whether it depends on more than labels whether a node counts for a pod with these requirements.
+    pub fn looks_at_nodes(&self, requirements: &Requirements) -> bool {
+        self.honor_taints || (self.honor_affinity && !requirements.fit_every_node())
+    }
+
     /// Hosts are told apart by this very label: scoring takes their counts one by one.
     pub fn is_per_host(&self) -> bool {
         &*self.topology_key == HOSTNAME

@@ -25,11 +25,6 @@ impl Least {
         self.pods[domain].unwrap_or(0)
     }
 
-    /// Whether it is 0 whatever the counts are, because there are too few domains.
-    pub fn is_fixed(&self) -> bool {
-        !self.enough
-    }
-
     /// The least if the count of one domain changes by so much.
     pub fn with(&self, domain: DomainId, change: i64) -> i64 {
         if !self.enough {
@@ -42,6 +37,30 @@ impl Least {
         let changed = self.pods[domain].unwrap_or(0) + change;
         let others = if domain == self.lowest { self.next } else { Some(lowest) };
         others.map_or(changed, |others| others.min(changed))
+    }
+}
+
+impl Least {
+    /// The most it can be if the count of one domain changes by so much, and so many pods come on top wherever they
+    /// lift it most: they fill up the emptiest domains, like water.
+    pub fn at_most(&self, domain: DomainId, change: i64, more: i64) -> i64 {
+        if more == 0 || !self.enough {
+            return self.with(domain, change);
+        }
+        let mut pods: Vec<i64> = self.pods.iter().flatten().copied().collect();
+        pods.sort_unstable();
+        // What comes to the one domain lifts no more than if it could go anywhere.
+        let mut left = more + change.max(0);
+        let mut level = pods.first().copied().unwrap_or(0);
+        for (below, next) in (1..).zip(pods.iter().skip(1).copied().chain([i64::MAX])) {
+            let rise = (left / below).min(next - level);
+            level += rise;
+            left -= rise * below;
+            if level < next {
+                break;
+            }
+        }
+        level
     }
 }
 
@@ -65,6 +84,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn pods_that_may_go_anywhere_fill_up_the_emptiest_domains() {
+        for (pods, more, expected) in [
+            (vec![1, 0, 0], 1, 0),
+            (vec![1, 0, 0], 2, 1),
+            (vec![1, 0, 0], 4, 1),
+            (vec![1, 0, 0], 5, 2),
+            (vec![0, 3], 1, 1),
+            (vec![0, 3], 9, 6),
+            (vec![4], 3, 7),
+        ] {
+            let least = Least::of(1, pods.iter().copied().map(Some).collect());
+            assert_eq!(least.at_most(0, 0, more), expected, "{pods:?} and {more} more");
+        }
+        let few = Least::of(9, vec![Some(1), Some(2)]);
+        assert_eq!(few.at_most(0, 0, 5), 0, "with too few domains it stays 0");
     }
 
     #[test]

@@ -60,7 +60,9 @@ impl OpenPlacements {
     pub fn of(case: &Case<'_>, question: &Question<'_>) -> Self {
         let mut open = Self { anywhere: 0, doubtful: Vec::new(), awaited: Vec::new() };
         for entry in question.view.ledger().iter() {
-            if entry.pod.uid == question.pod.uid || !case.key.counts(&entry.pod) {
+            // The watch's copy is the one that is counted, if there is one.
+            let pod = question.view.pod(&entry.pod.uid).unwrap_or(&entry.pod);
+            if pod.uid == question.pod.uid || !case.key.counts(pod) {
                 continue;
             }
             match &entry.phase {
@@ -78,12 +80,13 @@ impl OpenPlacements {
     }
 
     /// The counts of a key's domains if only pods that are there for certain are counted; `None` if that is all of them.
-    pub fn certain_pods(&self, key: &Key<'_>) -> Option<Vec<Option<i64>>> {
+    /// `counted` says on which hosts pods are counted at all.
+    pub fn certain_pods(&self, key: &Key<'_>, counted: impl Fn(HostId) -> bool) -> Option<Vec<Option<i64>>> {
         if self.doubtful.is_empty() {
             return None;
         }
         let mut pods = key.pods.clone();
-        for host in &self.doubtful {
+        for host in self.doubtful.iter().filter(|host| counted(**host)) {
             if let Lies::In(domain) = key.domains.of(*host)
                 && let Some(pods) = &mut pods[domain]
             {
