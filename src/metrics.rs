@@ -95,7 +95,7 @@ impl Metrics {
             )?,
             filter_wait: maker.register(Histogram::with_opts(seconds(
                 "filter_wait_seconds",
-                "Time a filter call waited for the bind call of the pod before, because a hard limit hung on it.",
+                "Time a filter call waited for the bind call of a pod of the same workload.",
             ))?)?,
             nodes_rejected: maker.counter(
                 "nodes_rejected_total",

@@ -4,6 +4,7 @@ mod preempting;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
@@ -38,6 +39,49 @@ impl From<Distrust> for Doubt {
             Distrust::NotSynced(_) => Doubt::NotSynced,
             Distrust::Stale(_) => Doubt::Stale,
         }
+    }
+}
+
+/// For what filter may still wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// For nothing: it answers.
+    None,
+    /// For bind calls on which a hard limit hangs.
+    Limits,
+    /// Also for those that only make scores better.
+    Preferences,
+}
+
+impl Patience {
+    /// Scores are worth a small part of the wait: the bind call is usually under way already, and where it is not
+    /// (volumes, permits) it will not come soon.
+    const PREFERENCES: u32 = 10;
+
+    /// What is left after some of the time for limits has passed.
+    pub fn after(waited: Duration, limits: Duration) -> Self {
+        if waited < limits / Self::PREFERENCES {
+            Patience::Preferences
+        } else if waited < limits {
+            Patience::Limits
+        } else {
+            Patience::None
+        }
+    }
+
+    /// How long it stays like this.
+    pub fn next_change(self, waited: Duration, limits: Duration) -> Duration {
+        let until = if self == Patience::Preferences { limits / Self::PREFERENCES } else { limits };
+        until.saturating_sub(waited)
+    }
+
+    fn waits_for(self, verdicts: &Verdicts) -> bool {
+        let worth_it = match self {
+            Patience::None => false,
+            Patience::Limits => verdicts.are_uncertain(),
+            Patience::Preferences => true,
+        };
+        worth_it && !verdicts.awaited().is_empty()
     }
 }
 
@@ -116,35 +160,35 @@ impl Verbs {
     /// needs the API server.
     pub fn decide(&self, verb: Verb, body: &[u8]) -> Result<Option<Vec<u8>>, WireError> {
         match verb {
-            Verb::Filter => self.filter(body, false),
+            Verb::Filter => self.filter(body, Patience::None),
             Verb::Prioritize => self.prioritize(body).map(Some),
             Verb::Preempt => self.preempt(body).map(Some),
             Verb::Bind => Ok(None),
         }
     }
 
-    /// Answers filter. `None`, and only if `patient`, when the answer hangs on a bind call that is about to come:
-    /// ask again when the store has changed.
-    pub fn filter(&self, body: &[u8], patient: bool) -> Result<Option<Vec<u8>>, WireError> {
+    /// Answers filter. `None`, and only if there is patience left, when a bind call that is about to come would make the
+    /// answer better: ask again when the store has changed.
+    pub fn filter(&self, body: &[u8], patience: Patience) -> Result<Option<Vec<u8>>, WireError> {
         let SchedulingArgs { pod: object, candidates } = SchedulingArgs::decode(body)?;
         let pod = Arc::new(slim::pod(&object, &self.interner));
         let judge = |engine: &Engine, question: Question<'_>| {
             let verdicts = engine.filter(question)?;
             let undecided = verdicts.passing() == 0 && verdicts.are_uncertain();
-            let answered = !undecided && (!patient || verdicts.awaited().is_empty());
-            if answered {
+            let waits = patience.waits_for(&verdicts);
+            if !undecided && !waits {
                 engine.count(&verdicts);
             }
-            Ok((verdicts, undecided))
+            Ok((verdicts, undecided, waits))
         };
         let reason = match self.consult(Verb::Filter, &object, &pod, &candidates.names, judge) {
-            Ok((verdicts, _)) if patient && !verdicts.awaited().is_empty() => return Ok(None),
-            Ok((verdicts, false)) => {
+            Ok((_, _, true)) => return Ok(None),
+            Ok((verdicts, false, false)) => {
                 let offer = self.offer(&candidates, &verdicts);
                 self.record(&pod, offer, verdicts.awaited());
                 return Ok(Some(reply::filter(&candidates, &verdicts)));
             }
-            Ok((verdicts, true)) => {
+            Ok((verdicts, true, false)) => {
                 self.record(&pod, Offer::None, verdicts.awaited());
                 // Not a rejection: that could evict pods for a place that may well be free.
                 return Ok(Some(reply::filter_error(UNDECIDED)));

@@ -14,7 +14,7 @@ use super::body::{self, BodyError};
 use super::inflight::InFlight;
 use super::{Answer, json};
 use crate::logging::Throttle;
-use crate::verbs::{Verb, Verbs};
+use crate::verbs::{Patience, Verb, Verbs};
 use crate::wire::{WireError, reply};
 
 /// Bodies above this are worked on outside the event loop, so that one large request does not hold up
@@ -103,15 +103,16 @@ impl VerbsService {
         }
     }
 
-    /// Where a hard limit hangs on the bind call of the pod before this one, a short wait for it beats a rejection.
+    /// Where a hard limit hangs on the bind call of the pod before this one, a short wait for it beats a rejection; a
+    /// shorter one beats scores that do not know of it.
     async fn filter(&self, body: Bytes, patience: Duration) -> Result<Vec<u8>, Refusal> {
         let began = Instant::now();
         let mut waited = Duration::ZERO;
         loop {
             let mut changed = pin!(self.verbs.store.changed());
             changed.as_mut().enable();
-            let patient = began.elapsed() < patience;
-            let answer = self.work(body.clone(), move |verbs, body| verbs.filter(body, patient)).await?;
+            let left = Patience::after(began.elapsed(), patience);
+            let answer = self.work(body.clone(), move |verbs, body| verbs.filter(body, left)).await?;
             if let Some(answer) = answer {
                 if !waited.is_zero() {
                     self.verbs.metrics.filter_wait.observe(waited.as_secs_f64());
@@ -119,7 +120,7 @@ impl VerbsService {
                 return Ok(answer);
             }
             let pause = Instant::now();
-            let _ = tokio::time::timeout(patience.saturating_sub(began.elapsed()), changed).await;
+            let _ = tokio::time::timeout(left.next_change(began.elapsed(), patience), changed).await;
             waited += pause.elapsed();
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use berth::cluster::{Freshness, Interner, snapshot_file};
 use berth::model::ObjectKey;
-use berth::verbs::{Verb, Verbs};
+use berth::verbs::{Patience, Verb, Verbs};
 use serde_json::{Value, json};
 
 use crate::cluster::{NAMESPACE, Pod, surroundings};
@@ -74,7 +74,7 @@ fn a_filter_call_that_hangs_on_a_pod_under_way_waits_or_asks_to_be_tried_again()
     let verbs = berth(HARD, &[pod(0, 1, true)]);
     filter(&verbs, "other", &["n2", "n4"]);
     let body = json!({"Pod": web("new"), "NodeNames": ["n1"]}).to_string();
-    let patient = verbs.filter(body.as_bytes(), true).expect("a well-formed call");
+    let patient = verbs.filter(body.as_bytes(), Patience::Limits).expect("a well-formed call");
     assert!(patient.is_none(), "the bind call of the other would settle it");
     let error = filter(&verbs, "new", &["n1"])["Error"].to_string();
     assert!(error.contains("not known yet"), "no rejection, which could evict somebody: {error}");

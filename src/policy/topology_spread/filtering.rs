@@ -33,10 +33,14 @@ const UNKNOWN_NODE: Rejection = Rejection {
 };
 
 pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts) {
+    let open = OpenPlacements::of(case, question);
     if case.rules.hard.is_empty() {
+        if question.candidates.len() > 1 {
+            // Scores follow, and are as good as kube-scheduler's own only if they know of the pod before.
+            verdicts.await_placement_of(open.awaited);
+        }
         return;
     }
-    let open = OpenPlacements::of(case, question);
     let Some(limits) = Limits::prepare(case, question, &open) else {
         // Not to be expected; but a limit that cannot be checked must not pass for one that holds.
         (0..question.candidates.len()).for_each(|at| verdicts.reject(at, &UNKNOWN_NODE));
