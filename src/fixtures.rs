@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{GroupKey, Labels, Name, Node, ObjectKey, Pod};
+use crate::model::{GroupKey, Name, Node, ObjectKey, Pod, Resources};
 
 /// A pod builder; the UID is the name unless told otherwise.
 #[derive(Clone)]
@@ -56,6 +56,13 @@ impl PodBuilder {
         self
     }
 
+    /// Makes it ask for these, before it is placed and afterwards.
+    pub fn requests(mut self, resources: Resources) -> Self {
+        self.0.asks = Arc::new(resources);
+        self.0.takes = self.0.asks.clone();
+        self
+    }
+
     /// The pod.
     pub fn build(mut self) -> Pod {
         self.0.labels = self.1.into_iter().collect();
@@ -71,8 +78,7 @@ pub struct NodeBuilder(Node, Vec<(Name, Name)>);
 
 /// A node without labels.
 pub fn node(name: &str) -> NodeBuilder {
-    let node =
-        Node { name: name.into(), labels: Labels::default(), taints: Box::default(), unschedulable: false };
+    let node = Node { allowed_pods: 110, ..Node::named(name) };
     NodeBuilder(node, Vec::new())
 }
 
@@ -80,6 +86,12 @@ impl NodeBuilder {
     /// Adds a label.
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.1.push((key.into(), value.into()));
+        self
+    }
+
+    /// Sets what it has to give.
+    pub fn allocatable(mut self, resources: Resources) -> Self {
+        self.0.allocatable = Arc::new(resources);
         self
     }
 

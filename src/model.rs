@@ -12,6 +12,7 @@ pub mod node;
 pub mod pod;
 pub mod quantity;
 pub mod requirements;
+pub mod resources;
 pub mod selector;
 pub mod workload;
 
@@ -23,5 +24,6 @@ pub use node::{Node, Taint};
 pub use pod::{Controller, Pod, Uid};
 pub use quantity::Quantity;
 pub use requirements::Requirements;
+pub use resources::{Resources, Used};
 pub use selector::Selector;
 pub use workload::{DisruptionBudget, GroupObject, Namespace, Object, Service, Workload};

@@ -9,7 +9,7 @@ use berth::cluster::{Binder, Freshness, Interner, Store};
 use berth::config::Config;
 use berth::engine::Engine;
 use berth::metrics::Metrics;
-use berth::model::{Labels, Node, Object, ObjectKey, Pod};
+use berth::model::{Node, Object, ObjectKey, Pod};
 use berth::policy::{Policy, Question, Rejection, Verdicts};
 use berth::server::verbs_service::VerbsService;
 use berth::verbs::Verbs;
@@ -123,9 +123,7 @@ async fn a_panicking_policy_costs_one_decision_and_nothing_else() {
         "kube-scheduler does not check the range, so we do"
     );
     let victim = Pod { node: Some("a".into()), ..Pod::identity_only("v".into(), ObjectKey::new("d", "v")) };
-    let node =
-        Node { name: "a".into(), labels: Labels::default(), taints: Box::default(), unschedulable: false };
-    let objects = [Object::Node(Arc::new(node)), Object::Pod(Arc::new(victim))];
+    let objects = [Object::Node(Arc::new(Node::named("a"))), Object::Pod(Arc::new(victim))];
     served.store.apply(objects.map(Change::Upsert));
     assert_eq!(
         served.ask("/preempt", VICTIMS).await,

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use berth::config::Config;
 use berth::metrics::Metrics;
-use berth::model::{Labels, Node, Object};
+use berth::model::{Node, Object};
 use berth::server::verbs_service::VerbsService;
 use berth::verbs::{Verb, Verbs};
 use bytes::Bytes;
@@ -41,11 +41,7 @@ struct Served {
 
 impl Served {
     fn new() -> Self {
-        let node = |name: &&str| {
-            let (taints, unschedulable) = (Box::default(), false);
-            let node = Node { name: (*name).into(), labels: Labels::default(), taints, unschedulable };
-            Object::Node(Arc::new(node))
-        };
+        let node = |name: &&str| Object::Node(Arc::new(Node::named(*name)));
         let nodes = bodies::NODES.iter().map(node).collect();
         let verbs = Verbs::in_memory(Config::default(), nodes).expect("in memory");
         let metrics = verbs.metrics.clone();

@@ -1,12 +1,12 @@
-//! One copy of each string and label set, however many objects carry it.
+//! One copy of each string, label set and set of requests, however many objects carry it.
 
 use std::sync::Arc;
 
 use dashmap::DashMap;
 
-use crate::model::{Labels, Name};
+use crate::model::{Labels, Name, Resources};
 
-/// Hands out one shared copy per distinct string and label set.
+/// Hands out one shared copy per distinct string, label set and set of requests.
 ///
 /// Watches of different kinds convert objects at the same time, and their keys are independent of
 /// each other, which is what a concurrent map is good at. Entries that nobody else holds are swept
@@ -15,6 +15,7 @@ use crate::model::{Labels, Name};
 pub struct Interner {
     names: DashMap<Name, ()>,
     label_sets: DashMap<Labels, ()>,
+    resources: DashMap<Arc<Resources>, ()>,
 }
 
 impl Interner {
@@ -36,15 +37,24 @@ impl Interner {
         self.label_sets.entry(labels).or_default().key().clone()
     }
 
-    /// Forgets what is not in use any more. Label sets go first: they hold names.
+    /// The shared copy of `resources`; pods of one workload ask for the same, and nodes of one make have the same.
+    pub fn resources(&self, resources: Resources) -> Arc<Resources> {
+        if let Some(known) = self.resources.get(&resources) {
+            return known.key().clone();
+        }
+        self.resources.entry(Arc::new(resources)).or_default().key().clone()
+    }
+
+    /// Forgets what is not in use any more. Names go last: the others hold some.
     pub fn sweep(&self) {
+        self.resources.retain(|resources, ()| Arc::strong_count(resources) > 1);
         self.label_sets.retain(|labels, ()| labels.is_shared());
         self.names.retain(|name, ()| Arc::strong_count(name) > 1);
     }
 
-    /// How many strings and label sets are held.
+    /// How many strings and sets are held.
     pub fn len(&self) -> usize {
-        self.names.len() + self.label_sets.len()
+        self.names.len() + self.label_sets.len() + self.resources.len()
     }
 
     /// Whether nothing is held.
@@ -57,7 +67,7 @@ impl Interner {
 mod tests {
     use std::sync::Arc;
 
-    use super::Interner;
+    use super::{Interner, Resources};
 
     #[test]
     fn equal_strings_share_one_copy_until_swept() {
@@ -66,10 +76,13 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &interner.name("rack-1")));
         let labels = interner.labels([("app", "web")]);
         assert_eq!(labels, interner.labels([("app", "web")]));
+        let cpu = |amount| Resources::new(amount, 0, 0, [(interner.name("a.com/gpu"), 1)]);
+        let resources = interner.resources(cpu(1));
+        assert!(Arc::ptr_eq(&resources, &interner.resources(cpu(1))));
 
         interner.sweep();
-        assert_eq!(interner.len(), 4, "everything is still held");
-        drop(labels);
+        assert_eq!(interner.len(), 6, "everything is still held");
+        drop((labels, resources));
         interner.sweep();
         assert_eq!(interner.len(), 1, "only the rack is left");
         drop(first);

@@ -3,12 +3,15 @@
 //! Only the fields named here are looked at, so an object is refused only if one of *those* is broken.
 
 mod objects;
+mod quantities;
+mod resources;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use self::objects as json;
 pub use self::objects::{ListMeta, PodObject};
+use self::quantities::Quantities;
 use super::Interner;
 use crate::model::group;
 use crate::model::label_syntax::{is_label_key, is_label_value};
@@ -129,6 +132,10 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
     let mut annotations = meta.annotations.iter().flat_map(|annotations| &annotations.0);
     let annotation = annotations.find(|(key, _)| key == group::ANNOTATION);
     let annotation = annotation.map(|(_, value)| interner.name(value));
+    let (asks, takes) = resources::of_pod(object, interner);
+    let asks = interner.resources(asks);
+    // Mostly the same, and then one look-up less.
+    let takes = if *asks == takes { asks.clone() } else { interner.resources(takes) };
     Pod {
         // Not interned: UIDs are all different.
         uid: meta.uid.as_deref().unwrap_or_default().into(),
@@ -144,6 +151,8 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
             .and_then(|spec| spec.topology_spread_constraints.as_ref())
             .is_some_and(|constraints| !constraints.is_empty()),
         failed_attempt: status.and_then(failed_attempt),
+        asks,
+        takes,
     }
 }
 
@@ -192,8 +201,11 @@ fn node(object: &json::NodeObject, interner: &Interner) -> Node {
         value: interner.name(taint.value.as_deref().unwrap_or_default()),
         effect: interner.name(&taint.effect),
     };
+    let (allocatable, allowed_pods) = resources::of_node(object, interner);
     Node {
         name: interner.name(&object.metadata.name),
+        allocatable: interner.resources(allocatable),
+        allowed_pods,
         labels: interner.labels(labels.map(|(k, v)| (k, v))),
         taints: spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten().map(taint).collect(),
         unschedulable: spec.and_then(|spec| spec.unschedulable).unwrap_or_default(),

@@ -1,6 +1,8 @@
 //! A node, as far as placing pods is concerned.
 
-use super::{Labels, Name};
+use std::sync::{Arc, LazyLock};
+
+use super::{Labels, Name, Resources};
 
 /// What Berth keeps of a Node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,24 @@ pub struct Node {
     pub taints: Box<[Taint]>,
     /// Whether it is cordoned.
     pub unschedulable: bool,
+    /// What it has to give to pods.
+    pub allocatable: Arc<Resources>,
+    /// How many pods it may have.
+    pub allowed_pods: i64,
+}
+
+impl Node {
+    /// A node of which only the name is known: it has nothing to give.
+    pub fn named(name: impl Into<Name>) -> Self {
+        Self {
+            name: name.into(),
+            labels: Labels::default(),
+            taints: Box::default(),
+            unschedulable: false,
+            allocatable: Resources::nothing(),
+            allowed_pods: 0,
+        }
+    }
 }
 
 /// One taint.
@@ -24,4 +44,16 @@ pub struct Taint {
     pub value: Name,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: Name,
+}
+
+impl Taint {
+    /// The taint that a cordon amounts to: who tolerates it may be placed on a cordoned node.
+    pub fn of_cordoned_nodes() -> Self {
+        static CORDON: LazyLock<Taint> = LazyLock::new(|| Taint {
+            key: Name::from("node.kubernetes.io/unschedulable"),
+            value: Name::from(""),
+            effect: Name::from("NoSchedule"),
+        });
+        CORDON.clone()
+    }
 }

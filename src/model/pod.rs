@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{GroupKey, Labels, Name, ObjectKey};
+use super::{GroupKey, Labels, Name, ObjectKey, Resources};
 
 /// A pod's UID: the identity that survives nothing, unlike its name.
 pub type Uid = Name;
@@ -33,6 +33,10 @@ pub struct Pod {
     /// Fingerprint of its `PodScheduled=False` condition. kube-scheduler rewrites that condition when
     /// an attempt fails, so a change of it says that the attempt at hand is over.
     pub failed_attempt: Option<u64>,
+    /// What it asks for while it is to be placed.
+    pub asks: Arc<Resources>,
+    /// What it takes where it is placed. The same, but for pods whose containers are being resized.
+    pub takes: Arc<Resources>,
 }
 
 /// The owner that controls a pod.
@@ -71,6 +75,8 @@ impl Pod {
             group: None,
             has_spread_constraints: false,
             failed_attempt: None,
+            asks: Resources::nothing(),
+            takes: Resources::nothing(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use berth::model::group::{GroupKey, Source};
-use berth::model::{Kind, Labels, Name, Node, Object, ObjectKey, Pod, Service};
+use berth::model::{Kind, Labels, Name, Node, Object, ObjectKey, Pod, Resources, Service};
 use berth::view::change::Change;
 
 use super::step::PODS;
@@ -33,6 +33,7 @@ impl ApiPod {
         pod.nominated_node = self.nominated.as_deref().map(Name::from);
         pod.terminating = self.leaving;
         pod.group = Some(group(self.label));
+        pod.takes = Arc::new(takes(self.label));
         Arc::new(pod)
     }
 }
@@ -48,6 +49,14 @@ pub const GROUPS: u8 = 2;
 pub fn group(label: u8) -> Arc<GroupKey> {
     let set = ObjectKey::new("default", format!("group-{}", label % GROUPS));
     Arc::new(GroupKey { source: Source::Annotation, set, index: Name::from("") })
+}
+
+/// What pods with such a label take: a pod that is relabelled is also resized.
+pub fn takes(label: u8) -> Resources {
+    let amount = i64::from(label);
+    let gpus = ["a.com/gpu", "b.com/gpu", "b.com/gpu"][usize::from(label % 3)];
+    let scalars = [(Name::from(gpus), amount % 4), (Name::from("c.com/nic"), amount % 2)];
+    Resources::new(100 * amount, amount << 30, amount % 5, scalars)
 }
 
 pub fn pod_name(number: usize) -> String {
@@ -82,8 +91,7 @@ impl News {
 }
 
 pub fn node(name: &str, value: u8) -> Object {
-    let (taints, unschedulable) = (Box::default(), false);
-    Object::Node(Arc::new(Node { name: name.into(), labels: label(value), taints, unschedulable }))
+    Object::Node(Arc::new(Node { labels: label(value), ..Node::named(name) }))
 }
 
 pub fn service(number: usize) -> Object {

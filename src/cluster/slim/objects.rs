@@ -5,6 +5,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use super::Quantities;
 use crate::model::group;
 
 /// String pairs in the order of the document.
@@ -119,6 +120,12 @@ pub struct Named {
 pub struct NodeObject {
     pub metadata: Meta,
     pub spec: Option<NodeSpec>,
+    pub status: Option<NodeStatus>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct NodeStatus {
+    pub allocatable: Option<Quantities>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -164,6 +171,23 @@ pub struct PodSpec {
     pub node_selector: Option<StringMap>,
     pub affinity: Option<Affinity>,
     pub tolerations: Option<Vec<TolerationObject>>,
+    pub containers: Option<Vec<ContainerObject>>,
+    pub init_containers: Option<Vec<ContainerObject>>,
+    pub overhead: Option<Quantities>,
+    pub resources: Option<ResourcesObject>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerObject {
+    pub name: Option<String>,
+    pub restart_policy: Option<String>,
+    pub resources: Option<ResourcesObject>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ResourcesObject {
+    pub requests: Option<Quantities>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -205,6 +229,33 @@ pub struct PodStatus {
     pub phase: Option<String>,
     pub nominated_node_name: Option<String>,
     pub conditions: Option<Vec<Condition>>,
+    pub container_statuses: Option<Vec<ContainerStatus>>,
+    pub init_container_statuses: Option<Vec<ContainerStatus>>,
+    pub resources: Option<ResourcesObject>,
+    pub allocated_resources: Option<Quantities>,
+}
+
+impl PodStatus {
+    /// Whether there may be a difference between what is specified and what is in force.
+    pub fn tells_of_resources(&self) -> bool {
+        let mut containers = [&self.container_statuses, &self.init_container_statuses].into_iter().flatten();
+        self.resources.is_some()
+            || containers.any(|list| list.iter().any(|status| status.resources.is_some()))
+    }
+
+    /// Whether its node can never grant the resize that is wished for.
+    pub fn cannot_be_resized(&self) -> bool {
+        let pending = self.conditions.iter().flatten().find(|condition| condition.kind == "PodResizePending");
+        pending.is_some_and(|condition| condition.reason.as_deref() == Some("Infeasible"))
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerStatus {
+    pub name: Option<String>,
+    pub resources: Option<ResourcesObject>,
+    pub allocated_resources: Option<Quantities>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -110,3 +110,87 @@ fn selectors_of_every_owner_kind_are_read() {
     };
     assert_eq!(set.size, Some(4));
 }
+
+fn requests(spec: &str, status: &str) -> [(i64, i64, i64); 2] {
+    let text = format!(r#"{{"metadata":{{"name":"p"}},"spec":{spec},"status":{status}}}"#);
+    let Object::Pod(pod) = kept(Kind::Pod, &text) else { panic!("not a pod") };
+    [&pod.asks, &pod.takes].map(|amounts| (amounts.milli_cpu, amounts.memory, amounts.scalar("a.com/gpu")))
+}
+
+/// A container with requests; more fields may follow.
+fn container(name: &str, requests: &str, more: &str) -> String {
+    format!(r#"{{"name":"{name}","resources":{{"requests":{{{requests}}},"limits":{{"cpu":"99"}}}}{more}}}"#)
+}
+
+#[test]
+fn a_pod_asks_for_what_all_its_containers_ask_for_together() {
+    let spec = |containers: &[String], init: &[String], more: &str| {
+        let (containers, init) = (containers.join(","), init.join(","));
+        format!(r#"{{"containers":[{containers}],"initContainers":[{init}]{more}}}"#)
+    };
+    let one = container("a", r#""cpu":"1","memory":"1Ki","a.com/gpu":"2""#, "");
+    let two = container("b", r#""cpu":"500m""#, "");
+    let both = [one, two];
+    let first = container("i", r#""cpu":"4""#, "");
+    let sidecar = container("s", r#""cpu":"1""#, r#","restartPolicy":"Always""#);
+    let as_a_whole = r#","resources":{"requests":{"cpu":"7","ephemeral-storage":"9"}}"#;
+    for (name, spec, expected) in [
+        ("nothing", "{}".to_owned(), (0, 0, 0)),
+        ("sum", spec(&both, &[], ""), (1_500, 1_024, 2)),
+        ("init container", spec(&both, std::slice::from_ref(&first), ""), (4_000, 1_024, 2)),
+        ("sidecar", spec(&both, std::slice::from_ref(&sidecar), ""), (2_500, 1_024, 2)),
+        ("sidecar first", spec(&both, &[sidecar.clone(), first.clone()], ""), (5_000, 1_024, 2)),
+        ("sidecar last", spec(&both, &[first, sidecar], ""), (4_000, 1_024, 2)),
+        ("overhead", spec(&both, &[], r#","overhead":{"cpu":"1m","a.com/gpu":1}"#), (1_501, 1_024, 3)),
+        ("as a whole", spec(&both, &[], as_a_whole), (7_000, 1_024, 2)),
+    ] {
+        assert_eq!(requests(&spec, "null"), [expected; 2], "{name}");
+    }
+}
+
+#[test]
+fn a_pod_that_is_resized_takes_the_most_of_what_may_be_in_force() {
+    let spec = format!(r#"{{"containers":[{}]}}"#, container("a", r#""cpu":"3","memory":"1""#, ""));
+    let status = |conditions: &str| {
+        format!(
+            r#"{{"conditions":[{conditions}],"containerStatuses":[{{"name":"a",
+                "resources":{{"requests":{{"cpu":"2","memory":"2"}}}},
+                "allocatedResources":{{"cpu":"1","memory":"3"}}}}]}}"#
+        )
+    };
+    assert_eq!(requests(&spec, &status("")), [(3_000, 1, 0), (3_000, 3, 0)]);
+    let pending =
+        |reason: &str| format!(r#"{{"type":"PodResizePending","status":"True","reason":"{reason}"}}"#);
+    assert_eq!(requests(&spec, &status(&pending("Deferred"))), [(3_000, 1, 0), (3_000, 3, 0)]);
+    assert_eq!(requests(&spec, &status(&pending("Infeasible"))), [(3_000, 1, 0), (2_000, 3, 0)]);
+
+    let whole = r#"{"resources":{"requests":{"cpu":"1"}}}"#;
+    let status = r#"{"resources":{"requests":{"cpu":"2"}},"allocatedResources":{"cpu":"3"}}"#;
+    assert_eq!(requests(whole, status), [(1_000, 0, 0), (3_000, 0, 0)]);
+}
+
+#[test]
+fn a_node_has_what_it_says_and_nothing_else() {
+    let Object::Node(node) = kept(
+        Kind::Node,
+        r#"{"metadata":{"name":"n"},"status":{"capacity":{"cpu":"64"},"allocatable":{"cpu":"63900m",
+            "memory":"1Gi","ephemeral-storage":"5G","pods":"250","a.com/gpu":"8","oddity":"1"}}}"#,
+    ) else {
+        panic!("not a node")
+    };
+    let allocatable = &node.allocatable;
+    assert_eq!((allocatable.milli_cpu, allocatable.memory, node.allowed_pods), (63_900, 1 << 30, 250));
+    assert_eq!((allocatable.ephemeral_storage, allocatable.scalars().count()), (5_000_000_000, 1));
+}
+
+#[test]
+fn an_object_with_a_broken_quantity_is_broken() {
+    for (kind, text) in [
+        (Kind::Pod, r#"{"metadata":{"name":"o"},"spec":{"overhead":{"cpu":"one"}}}"#),
+        (Kind::Node, r#"{"metadata":{"name":"o"},"status":{"allocatable":{"cpu":"1 "}}}"#),
+    ] {
+        let result = slim(kind, text, &Interner::default());
+        let broken = result.err().and_then(|error| error.key).map(|key| key.to_string());
+        assert_eq!(broken.as_deref(), (kind == Kind::Pod).then_some("o"), "{text}");
+    }
+}

@@ -1,0 +1,146 @@
+//! What pods ask for and nodes have, out of their many fields.
+//!
+//! ```text
+//!   containers, each:  spec                     to be placed
+//!                      max(spec, status)        on a node; without spec if its resize cannot be done
+//!   their sum, but at least what the start needs:
+//!                      each init container with the sidecars started before it
+//!   CPU, memory and huge pages of the pod as a whole, if it names them, take the place of all that
+//!   + overhead
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::Quantities;
+use super::objects::{
+    ContainerObject, ContainerStatus, NodeObject, PodObject, PodSpec, PodStatus, ResourcesObject,
+};
+use crate::cluster::Interner;
+use crate::model::resources::is_scalar;
+use crate::model::{Quantity, Resources};
+
+type Amounts<'a> = BTreeMap<&'a str, Quantity>;
+
+/// What a pod asks for while it is to be placed, and what it takes once it is.
+pub fn of_pod(pod: &PodObject, interner: &Interner) -> (Resources, Resources) {
+    let Some(spec) = &pod.spec else { return (Resources::default(), Resources::default()) };
+    let specified = requests(spec, None);
+    let asked = resources(&specified, interner, |amount| amount.max(0));
+    let told = pod.status.as_ref().filter(|status| status.tells_of_resources());
+    let in_force = told.map_or(specified, |_| requests(spec, told));
+    let taken = resources(&in_force, interner, |amount| amount);
+    (asked, taken)
+}
+
+/// What a node has to give, and to how many pods.
+pub fn of_node(node: &NodeObject, interner: &Interner) -> (Resources, i64) {
+    let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
+    let amounts = allocatable.into_iter().flat_map(Quantities::iter).collect();
+    let pods = |amounts: &Amounts<'_>| amounts.get("pods").map_or(0, |pods| pods.value());
+    (resources(&amounts, interner, |amount| amount), pods(&amounts))
+}
+
+fn resources(amounts: &Amounts<'_>, interner: &Interner, keep: impl Fn(i64) -> i64) -> Resources {
+    let of = |name: &str| amounts.get(name).copied().unwrap_or(Quantity::ZERO);
+    let scalars = amounts.iter().filter(|(name, _)| is_scalar(name));
+    Resources::new(
+        keep(of("cpu").milli_value()),
+        keep(of("memory").value()),
+        keep(of("ephemeral-storage").value()),
+        scalars.map(|(name, amount)| (interner.name(name), keep(amount.value()))),
+    )
+}
+
+/// `told` is what the status has to say about resources, for a pod on a node.
+fn requests<'a>(spec: &'a PodSpec, told: Option<&'a PodStatus>) -> Amounts<'a> {
+    let mut sum = Amounts::new();
+    for container in spec.containers.iter().flatten() {
+        add(&mut sum, &effective(container, told));
+    }
+    let (mut sidecars, mut start) = (Amounts::new(), Amounts::new());
+    for container in spec.init_containers.iter().flatten() {
+        let sidecar = container.restart_policy.as_deref() == Some("Always");
+        // Containers that end are not resized.
+        let mut needed = effective(container, told.filter(|_| sidecar));
+        if sidecar {
+            add(&mut sum, &needed);
+            add(&mut sidecars, &needed);
+            raise(&mut start, &sidecars);
+        } else {
+            add(&mut needed, &sidecars);
+            raise(&mut start, &needed);
+        }
+    }
+    raise(&mut sum, &start);
+    as_a_whole(spec, told, &mut sum);
+    add(&mut sum, &amounts(spec.overhead.as_ref()));
+    sum
+}
+
+/// Requests of the pod as a whole replace those of its containers.
+fn as_a_whole<'a>(spec: &'a PodSpec, told: Option<&'a PodStatus>, sum: &mut Amounts<'a>) {
+    let counts = |name: &str| matches!(name, "cpu" | "memory") || name.starts_with("hugepages-");
+    let specified = amounts(spec.resources.as_ref().and_then(|resources| resources.requests.as_ref()));
+    let told = told.and_then(|status| Some((status, status.resources.as_ref()?)));
+    let effective = told.map(|(status, actual)| {
+        largest(status, specified.clone(), actual, status.allocated_resources.as_ref())
+    });
+    for (name, amount) in specified.into_iter().filter(|(name, _)| counts(name)) {
+        let amount = match &effective {
+            Some(effective) => effective.get(name).copied().unwrap_or(Quantity::ZERO),
+            None => amount,
+        };
+        sum.insert(name, amount);
+    }
+}
+
+/// What one container asks for, or takes if its status says so.
+fn effective<'a>(container: &'a ContainerObject, told: Option<&'a PodStatus>) -> Amounts<'a> {
+    let specified = amounts(container.resources.as_ref().and_then(|resources| resources.requests.as_ref()));
+    let found = told.and_then(|status| {
+        let container = status_of(container, status)?;
+        Some((status, container.resources.as_ref()?, container.allocated_resources.as_ref()))
+    });
+    match found {
+        Some((status, actual, allocated)) => largest(status, specified, actual, allocated),
+        None => specified,
+    }
+}
+
+/// Of several statuses under one name the last one counts, and init containers come after the others.
+fn status_of<'a>(container: &ContainerObject, status: &'a PodStatus) -> Option<&'a ContainerStatus> {
+    let init = status.init_container_statuses.iter().flatten().rev();
+    let others = status.container_statuses.iter().flatten().rev();
+    let name = container.name.as_deref().unwrap_or_default();
+    init.chain(others).find(|status| status.name.as_deref().unwrap_or_default() == name)
+}
+
+/// During a resize the largest of what is wished for, granted and in force counts. A wish that cannot be granted does
+/// not.
+fn largest<'a>(
+    status: &PodStatus,
+    specified: Amounts<'a>,
+    actual: &'a ResourcesObject,
+    allocated: Option<&'a Quantities>,
+) -> Amounts<'a> {
+    let mut largest = if status.cannot_be_resized() { Amounts::new() } else { specified };
+    raise(&mut largest, &amounts(actual.requests.as_ref()));
+    raise(&mut largest, &amounts(allocated));
+    largest
+}
+
+fn amounts(list: Option<&Quantities>) -> Amounts<'_> {
+    list.into_iter().flat_map(Quantities::iter).collect()
+}
+
+fn add<'a>(to: &mut Amounts<'a>, amounts: &Amounts<'a>) {
+    for (name, amount) in amounts {
+        to.entry(name).and_modify(|sum| *sum = sum.plus(*amount)).or_insert(*amount);
+    }
+}
+
+fn raise<'a>(to: &mut Amounts<'a>, amounts: &Amounts<'a>) {
+    for (name, amount) in amounts {
+        to.entry(name).and_modify(|most| *most = most.max(*amount)).or_insert(*amount);
+    }
+}
