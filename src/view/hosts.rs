@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use imbl::Vector;
 
-use crate::model::{Name, Node, Pod};
+use crate::model::{Name, Node, Pod, Used};
 
 /// A host's number. It stays the same while the host is known, and is used again afterwards.
 pub type HostId = usize;
@@ -22,6 +22,8 @@ pub struct Host {
     pub node: Option<Arc<Node>>,
     /// The pods placed here, shown or assumed, in no particular order.
     pub pods: Arc<Vec<Arc<Pod>>>,
+    /// What they take together. A pod of which only the identity is known takes a place and nothing else.
+    pub used: Arc<Used>,
 }
 
 /// All hosts. Cheap to clone.
@@ -79,13 +81,18 @@ impl Hosts {
     }
 
     pub fn add_pod(&mut self, node: &Name, pod: Arc<Pod>) {
-        self.with(node, |host| Arc::make_mut(&mut host.pods).push(pod));
+        self.with(node, |host| {
+            Arc::make_mut(&mut host.used).arrive(&pod.takes);
+            Arc::make_mut(&mut host.pods).push(pod);
+        });
     }
 
     pub fn remove_pod(&mut self, node: &Name, uid: &str) {
         self.with(node, |host| {
             if let Some(at) = host.pods.iter().position(|pod| *pod.uid == *uid) {
-                Arc::make_mut(&mut host.pods).swap_remove(at);
+                // The copy that is kept here: the very one that was added.
+                let pod = Arc::make_mut(&mut host.pods).swap_remove(at);
+                Arc::make_mut(&mut host.used).leave(&pod.takes);
             }
         });
     }
@@ -93,7 +100,7 @@ impl Hosts {
     /// Changes one host, which is made on first use and given up when nothing is left of it.
     fn with<R>(&mut self, name: &Name, change: impl FnOnce(&mut Host) -> R) -> R {
         let id = self.id(name);
-        let empty = || Host { name: name.clone(), node: None, pods: Arc::default() };
+        let empty = || Host { name: name.clone(), node: None, pods: Arc::default(), used: Arc::default() };
         let mut host = id.and_then(|id| self.get(id).cloned()).unwrap_or_else(empty);
         let result = change(&mut host);
         let worth_keeping = host.node.is_some() || !host.pods.is_empty();
@@ -128,6 +135,7 @@ mod tests {
 
     use super::{Hosts, Name};
     use crate::fixtures::{node, pod};
+    use crate::model::Resources;
 
     #[test]
     fn a_host_lives_while_it_has_a_node_or_a_pod() {
@@ -150,5 +158,23 @@ mod tests {
 
         hosts.set_node(Arc::new(node("b").build()));
         assert_eq!(hosts.id("b"), id, "numbers are used again");
+    }
+    #[test]
+    fn what_is_used_follows_the_pods() {
+        let mut hosts = Hosts::default();
+        let name = Name::from("a");
+        let cpu = |amount| Resources::new(amount, 0, 0, []);
+        let used = |hosts: &Hosts| {
+            let host = hosts.id("a").and_then(|id| hosts.get(id));
+            host.map(|host| (host.used.resources.milli_cpu, host.used.pods))
+        };
+        hosts.add_pod(&name, Arc::new(pod("p").requests(cpu(5)).build()));
+        hosts.add_pod(&name, Arc::new(pod("identity-only").build()));
+        assert_eq!(used(&hosts), Some((5, 2)));
+        hosts.remove_pod(&name, "nobody");
+        hosts.set_node(Arc::new(node("a").build()));
+        assert_eq!(used(&hosts), Some((5, 2)));
+        hosts.remove_pod(&name, "p");
+        assert_eq!(used(&hosts), Some((0, 1)));
     }
 }

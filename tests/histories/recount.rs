@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use berth::model::selector::Requirement;
-use berth::model::{Name, Selector};
+use berth::model::{Name, Selector, Used};
 use berth::view::{CounterKey, DomainId, Lies, Needs, View};
 
 use super::model::Hosts;
-use super::world::{GROUPS, group};
+use super::world::{GROUPS, group, takes};
 
 fn label() -> Name {
     Name::from("v")
@@ -39,6 +39,7 @@ pub fn needs() -> Needs {
 
 /// Asserts that what is kept equals what is there.
 pub fn compare(view: &View, hosts: &Hosts, when: &str) {
+    compare_room(view, hosts, when);
     for (requirement, matches) in counted() {
         let key = key(requirement);
         let Some(counter) = view.counter(&key) else { continue };
@@ -93,4 +94,17 @@ pub fn compare(view: &View, hosts: &Hosts, when: &str) {
     labels.sort_unstable();
     labels.dedup();
     assert_eq!(values.len(), labels.len(), "as many domains as labels {when}");
+}
+
+/// Pods of which only the identity is known take nothing but a place.
+fn compare_room(view: &View, hosts: &Hosts, when: &str) {
+    for (name, (_, pods)) in hosts {
+        let mut expected = Used::default();
+        for pod in pods {
+            expected.resources.add(&pod.label.map(takes).unwrap_or_default());
+            expected.pods += 1;
+        }
+        let host = view.host(name).expect("a host that exists");
+        assert_eq!(*host.used, expected, "what is used of {name} {when}");
+    }
 }

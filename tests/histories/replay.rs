@@ -21,7 +21,7 @@ const TTL: Duration = Duration::from_secs(TIME_TO_LIVE);
 pub struct Seen(BTreeSet<&'static str>);
 
 impl Seen {
-    const ALL: [&'static str; 15] = [
+    const ALL: [&'static str; 17] = [
         "deleted",
         "refiltered",
         "attempt_failed",
@@ -37,6 +37,8 @@ impl Seen {
         "room made for a pod that is assumed elsewhere",
         "member of a group leaving",
         "nominated after being offered nodes",
+        "placed, and only its identity known",
+        "resized where it is",
     ];
 
     pub fn add(&mut self, other: &Seen) {
@@ -255,6 +257,9 @@ impl Replay {
         if assumed.is_some_and(|place| pod.nominated.as_ref().is_some_and(|node| node != place)) {
             self.seen.0.insert("room made for a pod that is assumed elsewhere");
         }
+        if self.model.place_of(&pod.uid).is_some_and(|(_, placed)| placed.label != Some(pod.label)) {
+            self.seen.0.insert("resized where it is");
+        }
         if pod.leaving && pod.node.is_some() {
             self.seen.0.insert("member of a group leaving");
         }
@@ -325,6 +330,9 @@ impl Replay {
         let node = node_name(node);
         self.view.assume(&Name::from(&*pod.uid), &key(&pod.name), Name::from(&*node), TTL);
         self.model.bind(&pod, &node, TIME_TO_LIVE);
+        if self.model.place_of(&pod.uid).is_some_and(|(_, placed)| placed.label.is_none()) {
+            self.seen.0.insert("placed, and only its identity known");
+        }
         self.world.calls.push(Call { uid: pod.uid, node, bound: None });
     }
 
