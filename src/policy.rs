@@ -2,6 +2,7 @@
 //!
 //! No I/O, no clock, no locks. "Does not fit" is a verdict with a constant reason, never an error.
 
+pub mod fit;
 pub mod nominated_node;
 pub mod preemption;
 pub mod topology_spread;

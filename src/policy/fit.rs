@@ -1,0 +1,103 @@
+//! Whether a pod would fit on a node, as kube-scheduler's own plugins decide it.
+//!
+//! What is used of the node is handed in, so that callers can ask what if: with room reserved for others, or with pods
+//! evicted. Not looked at are host ports, volumes and claims of devices, so "fits" means "as far as this goes", and
+//! "does not fit" is certain.
+
+#[cfg(test)]
+mod tests;
+
+use crate::model::{Node, Requirements, Resources, Taint, Used};
+
+/// A pod that looks for a node.
+#[derive(Clone, Copy, Debug)]
+pub struct Applicant<'a> {
+    /// What it asks for.
+    pub asks: &'a Resources,
+    /// What it asks of a node.
+    pub requirements: &'a Requirements,
+}
+
+/// Whether it fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does.
+    Fits,
+    /// It does not.
+    DoesNotFit {
+        /// What is in the way; of several, what kube-scheduler would name.
+        obstacle: Obstacle,
+        /// Whether evicting pods could help.
+        resolvable: bool,
+    },
+}
+
+/// What may be in the way, each decided by a plugin of kube-scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Obstacle {
+    /// The node is cordoned (`NodeUnschedulable`).
+    Cordon,
+    /// A taint is not tolerated (`TaintToleration`).
+    Taint,
+    /// Node selector or required affinity want another node (`NodeAffinity`).
+    Affinity,
+    /// There is not enough room (`NodeResourcesFit`).
+    Room,
+}
+
+impl Obstacle {
+    /// All, in the order in which kube-scheduler looks for them.
+    pub const ALL: [Obstacle; 4] = [Obstacle::Cordon, Obstacle::Taint, Obstacle::Affinity, Obstacle::Room];
+}
+
+impl Applicant<'_> {
+    /// Whether it would fit on the node, of which so much is used.
+    pub fn fits(&self, node: &Node, used: &Used) -> Verdict {
+        let mut verdicts = Obstacle::ALL.into_iter().map(|obstacle| self.judge(obstacle, node, used));
+        verdicts.find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
+    }
+
+    /// Whether this one obstacle is in the way.
+    pub fn judge(&self, obstacle: Obstacle, node: &Node, used: &Used) -> Verdict {
+        let requirements = self.requirements;
+        let in_the_way = match obstacle {
+            Obstacle::Cordon => node.unschedulable && !requirements.tolerate(&[Taint::of_cordoned_nodes()]),
+            Obstacle::Taint => !requirements.tolerate(&node.taints),
+            Obstacle::Affinity => !requirements.allow(node),
+            Obstacle::Room => return self.judge_room(node, used),
+        };
+        if in_the_way { Verdict::DoesNotFit { obstacle, resolvable: false } } else { Verdict::Fits }
+    }
+
+    /// No eviction makes room on a node that is too small when it is empty. Too many pods is another matter, even on
+    /// a node that may have none.
+    fn judge_room(&self, node: &Node, used: &Used) -> Verdict {
+        let mut shortage = used.pods.saturating_add(1) > node.allowed_pods;
+        let mut too_small = false;
+        let (asks, has, taken) = (self.asks, &*node.allocatable, &used.resources);
+        let mut compare = |asked: i64, has: i64, taken: i64| {
+            if asked > has.wrapping_sub(taken) {
+                shortage = true;
+                too_small |= asked > has;
+            }
+        };
+        for (asked, has, taken) in [
+            (asks.milli_cpu, has.milli_cpu, taken.milli_cpu),
+            (asks.memory, has.memory, taken.memory),
+            (asks.ephemeral_storage, has.ephemeral_storage, taken.ephemeral_storage),
+        ] {
+            // Who asks for nothing fits also where more is taken than there is.
+            if asked > 0 {
+                compare(asked, has, taken);
+            }
+        }
+        for (name, asked) in asks.scalars() {
+            compare(asked, has.scalar(name), taken.scalar(name));
+        }
+        if shortage {
+            Verdict::DoesNotFit { obstacle: Obstacle::Room, resolvable: !too_small }
+        } else {
+            Verdict::Fits
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use super::Obstacle::{self, Affinity, Cordon, Room};
+use super::{Applicant, Verdict};
+use crate::fixtures::{NodeBuilder, node};
+use crate::model::requirements::Toleration;
+use crate::model::{Name, Requirements, Resources, Taint, Used};
+
+fn resources(milli_cpu: i64, memory: i64, gpus: i64) -> Resources {
+    Resources::new(milli_cpu, memory, 0, [(Name::from("a.com/gpu"), gpus)])
+}
+
+fn big_node() -> NodeBuilder {
+    node("n").allocatable(resources(4_000, 1_000, 8))
+}
+
+fn used(pods: i64, resources: Resources) -> Used {
+    Used { resources, pods }
+}
+
+const fn blocked(obstacle: Obstacle, resolvable: bool) -> Verdict {
+    Verdict::DoesNotFit { obstacle, resolvable }
+}
+
+#[test]
+fn room_is_what_is_left_and_a_node_that_is_too_small_stays_so() {
+    let requirements = Requirements::default();
+    for (name, asks, used, expected) in [
+        ("an empty node", resources(4_000, 1_000, 8), Used::default(), Verdict::Fits),
+        ("exactly what is left", resources(1_000, 0, 1), used(1, resources(3_000, 1_000, 7)), Verdict::Fits),
+        ("a bit too much", resources(1_001, 0, 0), used(1, resources(3_000, 0, 0)), blocked(Room, true)),
+        ("too small", resources(4_001, 0, 0), Used::default(), blocked(Room, false)),
+        (
+            "too small in one respect is enough",
+            resources(1, 1_001, 0),
+            used(1, resources(4_000, 0, 0)),
+            blocked(Room, false),
+        ),
+        ("no GPU left", resources(0, 0, 1), used(1, resources(0, 0, 8)), blocked(Room, true)),
+        ("too few GPUs", resources(0, 0, 9), Used::default(), blocked(Room, false)),
+        (
+            "nothing asked of an overfull node",
+            resources(0, 0, 0),
+            used(9, resources(9_000, 0, 9)),
+            Verdict::Fits,
+        ),
+        ("the last place", resources(0, 0, 0), used(109, Resources::default()), Verdict::Fits),
+        ("no place", resources(0, 0, 0), used(110, Resources::default()), blocked(Room, true)),
+        (
+            "a resource that no node has",
+            Resources::new(0, 0, 0, [("b.com/x".into(), 1)]),
+            Used::default(),
+            blocked(Room, false),
+        ),
+    ] {
+        let applicant = Applicant { asks: &asks, requirements: &requirements };
+        assert_eq!(applicant.fits(&big_node().build(), &used), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_first_obstacle_is_named_and_only_room_can_be_made() {
+    let tolerating = |key: &str| Requirements {
+        tolerations: vec![Toleration {
+            key: key.into(),
+            operator: "Exists".into(),
+            value: "".into(),
+            effect: "".into(),
+        }],
+        ..Requirements::default()
+    };
+    let elsewhere = Requirements {
+        node_selector: [("disk".into(), "ssd".into())].into_iter().collect(),
+        ..tolerating("")
+    };
+    let mut cordoned = big_node().build();
+    cordoned.unschedulable = true;
+    let mut tainted = big_node().build();
+    tainted.taints = [Taint { key: "a".into(), value: "".into(), effect: "NoSchedule".into() }].into();
+    let full = used(110, Resources::default());
+    let asks = Resources::default();
+    for (name, requirements, node, used, expected) in [
+        ("cordoned", Requirements::default(), &cordoned, &full, blocked(Cordon, false)),
+        (
+            "cordon tolerated",
+            tolerating("node.kubernetes.io/unschedulable"),
+            &cordoned,
+            &full,
+            blocked(Room, true),
+        ),
+        ("tainted", Requirements::default(), &tainted, &full, blocked(Obstacle::Taint, false)),
+        ("taint tolerated", tolerating("a"), &tainted, &Used::default(), Verdict::Fits),
+        ("selector", elsewhere, &tainted, &full, blocked(Affinity, false)),
+    ] {
+        let applicant = Applicant { asks: &asks, requirements: &requirements };
+        assert_eq!(applicant.fits(node, used), expected, "{name}");
+    }
+}
