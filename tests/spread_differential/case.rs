@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// Admitted as a label value by API servers of old, and none all the same.
-pub const NO_LABEL_VALUE: &str = "_x_";
+use crate::differential::demands::NO_LABEL_VALUE;
 
 /// The lists of objects in a case.
 pub const OBJECTS: [&str; 6] =

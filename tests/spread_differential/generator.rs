@@ -4,7 +4,6 @@ mod cluster;
 mod constraints;
 mod contest;
 mod incoming;
-mod placement;
 mod selectors;
 mod vocabulary;
 mod workloads;
@@ -12,12 +11,13 @@ mod workloads;
 use serde_json::{Value, json};
 
 use crate::case::Case;
-use crate::rng::Rng;
+use crate::differential::nodes;
+use crate::differential::rng::Rng;
 
 /// The case with this number under this seed, always the same.
 pub fn generate(seed: u64, id: u64) -> Case {
     let rng = &mut Rng::of(seed, id);
-    let nodes = cluster::nodes(rng);
+    let nodes = nodes::nodes(rng);
     let mut pod = incoming::pod(rng);
     contest::enter(rng, &nodes, &mut pod);
     let pods = cluster::pods(rng, &nodes, &pod);

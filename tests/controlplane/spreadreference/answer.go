@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"berth.dev/controlplane/harness"
 )
 
 // cycle is one pod's way through the scheduler.
@@ -18,15 +19,10 @@ type cycle struct {
 }
 
 // answer runs all parts, each with a state of its own, so that none can lean on another.
-func (asked *Case) answer() (answer Answer) {
-	answer.ID = asked.ID
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			answer = Answer{ID: asked.ID, Error: fmt.Sprintf("panic: %v\n%s", panicked, debug.Stack())}
-		}
-	}()
+func (asked *Case) answer() (any, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	answer := Answer{ID: asked.ID}
 	cycle, err := newCycle(ctx, asked)
 	if err == nil {
 		answer.Filter, err = cycle.filter(ctx)
@@ -37,17 +33,14 @@ func (asked *Case) answer() (answer Answer) {
 	if err == nil {
 		answer.Score, err = cycle.score(ctx)
 	}
-	if err != nil {
-		return Answer{ID: asked.ID, Error: err.Error()}
-	}
-	return answer
+	return answer, err
 }
 
 func newCycle(ctx context.Context, asked *Case) (*cycle, error) {
 	if asked.Pod == nil {
 		return nil, fmt.Errorf("no pod to place")
 	}
-	snapshot := newSnapshot(asked)
+	snapshot := harness.NewSnapshot(asked.Pods, asked.Nodes)
 	scheduler, err := newScheduler(ctx, asked, snapshot)
 	if err != nil {
 		return nil, err
@@ -81,7 +74,7 @@ func (c *cycle) filter(ctx context.Context) (*Filter, error) {
 	if state.GetSkipFilterPlugins().Has(spreadName) {
 		return &Filter{PreFilter: Status{Code: fwk.Skip.String()}}, nil
 	}
-	filter := &Filter{PreFilter: statusOf(nil)}
+	filter := &Filter{PreFilter: harness.StatusOf(nil)}
 	for _, node := range c.candidates {
 		status, err := c.verdict(ctx, state, node)
 		if err != nil {
@@ -97,7 +90,7 @@ func (c *cycle) verdict(ctx context.Context, state fwk.CycleState, node fwk.Node
 	if status.Code() == fwk.Error {
 		return Status{}, status.AsError()
 	}
-	return statusOf(status), nil
+	return harness.StatusOf(status), nil
 }
 
 // score takes the candidates for the nodes that passed every filter.
@@ -107,7 +100,7 @@ func (c *cycle) score(ctx context.Context) (*Score, error) {
 	if status.Code() == fwk.Error {
 		return nil, status.AsError()
 	}
-	score := &Score{PreScore: statusOf(status)}
+	score := &Score{PreScore: harness.StatusOf(status)}
 	if !status.IsSuccess() {
 		return score, nil
 	}
@@ -127,11 +120,4 @@ func (c *cycle) score(ctx context.Context) (*Score, error) {
 		score.Normalized = append(score.Normalized, node.Score)
 	}
 	return score, nil
-}
-
-func statusOf(status *fwk.Status) Status {
-	if status == nil { // which means success
-		return Status{Code: fwk.Success.String()}
-	}
-	return Status{Code: status.Code().String(), Reasons: status.Reasons()}
 }

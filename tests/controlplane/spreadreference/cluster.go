@@ -1,12 +1,12 @@
 package main
 
 import (
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
-	schedulercache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"berth.dev/controlplane/harness"
 )
 
 // filledInformers holds the case's objects in informers that never run, so no client is needed.
@@ -35,28 +35,6 @@ func fill[T any](indexer cache.Indexer, objects []T) error {
 	return nil
 }
 
-// known says whether a running kube-scheduler would have heard of the pod: its informer does not
-// ask for finished ones.
-func known(pod *v1.Pod) bool {
-	return pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed
-}
-
-// newSnapshot leaves out what never reaches the snapshot of a running kube-scheduler: pods on no
-// node or on one that is not there, and those it has not heard of.
-func newSnapshot(asked *Case) *schedulercache.Snapshot {
-	exists := make(map[string]bool, len(asked.Nodes))
-	for _, node := range asked.Nodes {
-		exists[node.Name] = true
-	}
-	var placed []*v1.Pod
-	for _, pod := range asked.Pods {
-		if exists[pod.Spec.NodeName] && known(pod) {
-			placed = append(placed, pod)
-		}
-	}
-	return schedulercache.NewSnapshot(placed, asked.Nodes)
-}
-
 // nominator knows the pods that wait for room on a node, by the name of the node. The framework
 // only reads it; anything else is a nil dereference.
 type nominator struct {
@@ -72,7 +50,7 @@ func newNominator(asked *Case) (*nominator, error) {
 	waiting := make(map[string][]fwk.PodInfo)
 	for _, pod := range asked.Pods {
 		node := pod.Status.NominatedNodeName
-		if node == "" || pod.Spec.NodeName != "" || !known(pod) {
+		if node == "" || pod.Spec.NodeName != "" || !harness.Known(pod) {
 			continue
 		}
 		info, err := framework.NewPodInfo(pod)

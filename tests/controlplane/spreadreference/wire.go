@@ -4,6 +4,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"berth.dev/controlplane/harness"
 )
 
 // Case is a cluster, the plugin's settings, and a pod to place on one of some nodes.
@@ -23,10 +25,9 @@ type Case struct {
 	Victims map[string][]string `json:"victims"`
 }
 
-// Answer is what the plugin said about a case, or why it said nothing.
+// Answer is what the plugin said about a case.
 type Answer struct {
 	ID     int64   `json:"id"`
-	Error  string  `json:"error,omitempty"`
 	Filter *Filter `json:"filter,omitempty"`
 	Score  *Score  `json:"score,omitempty"`
 	// DryRun holds what a preemption finds out about a candidate that has victims, and Afterwards
@@ -48,8 +49,4 @@ type Score struct {
 	Normalized []int64 `json:"normalized,omitempty"`
 }
 
-// Status is the name of a status code, and the reasons given.
-type Status struct {
-	Code    string   `json:"code"`
-	Reasons []string `json:"reasons,omitempty"`
-}
+type Status = harness.Status

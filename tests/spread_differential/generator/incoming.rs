@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::constraints;
 use super::vocabulary::{NAMESPACES, pod_labels};
-use super::{constraints, placement};
-use crate::rng::Rng;
+use crate::differential::demands;
+use crate::differential::rng::Rng;
 
 /// Owners by this name are looked for; others of that name are around.
 pub const OWNERS: [&str; 2] = ["own", "other"];
@@ -20,7 +21,7 @@ pub fn pod(rng: &mut Rng) -> Value {
     if !owners.is_empty() {
         metadata["ownerReferences"] = owners.into();
     }
-    let mut spec = placement::spec(rng);
+    let mut spec = demands::spec(rng);
     match rng.below(20) {
         0 => {
             let mut own = constraints::constraint(rng);

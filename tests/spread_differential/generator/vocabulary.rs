@@ -2,11 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::rng::Rng;
-
-pub const HOSTNAME: &str = "kubernetes.io/hostname";
-pub const ZONE: &str = "topology.kubernetes.io/zone";
-pub const RACK: &str = "example.com/rack";
+use crate::differential::rng::Rng;
 
 pub const NAMESPACES: [&str; 3] = ["shop", "web", "ops"];
 
@@ -16,10 +12,6 @@ pub const POD_LABELS: [(&str, [&str; 3], usize); 3] = [
     ("tier", ["front", "back", ""], 60),
     ("track", ["stable", "canary", "7"], 40),
 ];
-
-/// Labels of nodes beside the topology: key, values, how often a node has it.
-pub const NODE_LABELS: [(&str, [&str; 5], usize); 2] =
-    [("disk", ["ssd", "ssd", "hdd", "tape", ""], 70), ("cores", ["4", "8", "16", "007", "many"], 90)];
 
 /// Labels for a pod.
 pub fn pod_labels(rng: &mut Rng) -> Map<String, Value> {

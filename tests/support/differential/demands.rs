@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::vocabulary::{HOSTNAME, NODE_LABELS, RACK, ZONE};
-use crate::case::NO_LABEL_VALUE;
-use crate::rng::Rng;
+use super::nodes::{HOSTNAME, NODE_LABELS, RACK, ZONE};
+use super::rng::Rng;
+
+/// Admitted as a label value by API servers of old, and none all the same.
+pub const NO_LABEL_VALUE: &str = "_x_";
 
 /// A pod spec with demands, often none.
 pub fn spec(rng: &mut Rng) -> Value {

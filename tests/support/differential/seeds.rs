@@ -1,0 +1,35 @@
+//! Which cases to run: half of them always the same, half of them new.
+
+use std::env;
+use std::ops::Range;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The half of the cases that is always the same.
+pub const FIXED_SEED: u64 = 36;
+/// Cases in the air at a time; bounds memory in long runs.
+const BATCH: u64 = 500;
+
+/// Batches of cases, each with its seed. The environment may name the number of cases and the seed of the second half;
+/// `prefix` is how these variables begin.
+pub fn batches(prefix: &str, cases: u64) -> impl Iterator<Item = (u64, Range<u64>)> {
+    let cases = number(&format!("{prefix}_CASES")).unwrap_or(cases);
+    let variable = format!("{prefix}_SEED");
+    let fresh = number(&variable).unwrap_or_else(fresh_seed);
+    println!("{cases} cases; the second half has {variable}={fresh}");
+    let halves = [(FIXED_SEED, cases - cases / 2), (fresh, cases / 2)];
+    halves.into_iter().flat_map(|(seed, count)| split(count).map(move |ids| (seed, ids)))
+}
+
+fn split(count: u64) -> impl Iterator<Item = Range<u64>> {
+    (0..count).step_by(usize::try_from(BATCH).expect("small")).map(move |at| at..count.min(at + BATCH))
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
+}
+
+fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    u64::try_from(now.as_micros()).expect("a clock before the year 500000")
+}
