@@ -117,11 +117,10 @@ impl Engine {
     ) -> Result<Vec<Fate>, Panicked> {
         const VERB: &str = "preempt";
         let candidates = self.catching(VERB, preemption::NAME, || find(question.view))?;
-        let evicted: Vec<_> = candidates.iter().map(|candidate| candidate.victims.pods().to_vec()).collect();
-        let question = Question { evicted: &evicted, ..question };
+        let question = Question { evictions: &candidates, ..question };
         let verdicts = self.judge(VERB, question)?;
         self.catching(VERB, preemption::NAME, || {
-            preemption::fates(&question, &candidates, &verdicts, self.preemption.decide_up_to)
+            preemption::fates(&question, &verdicts, self.preemption.decide_up_to)
         })
     }
 

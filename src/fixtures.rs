@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::model::{GroupKey, Name, Node, ObjectKey, Pod, Resources};
+use crate::model::{Name, Node, ObjectKey, Pod, Recogniser, Resources};
 
 /// A pod builder; the UID is the name unless told otherwise.
 #[derive(Clone)]
-pub struct PodBuilder(Pod, Vec<(Name, Name)>);
+pub struct PodBuilder(Pod, Vec<(Name, Name)>, Vec<(Name, Name)>);
 
 /// A pod in namespace `default`.
 pub fn pod(name: &str) -> PodBuilder {
-    PodBuilder(Pod::identity_only(name.into(), ObjectKey::new("default", name)), Vec::new())
+    PodBuilder(Pod::identity_only(name.into(), ObjectKey::new("default", name)), Vec::new(), Vec::new())
 }
 
 impl PodBuilder {
@@ -26,6 +26,12 @@ impl PodBuilder {
         self
     }
 
+    /// Adds an annotation.
+    pub fn annotation(mut self, key: &str, value: &str) -> Self {
+        self.2.push((key.into(), value.into()));
+        self
+    }
+
     /// Binds it to a node.
     pub fn on(mut self, node: &str) -> Self {
         self.0.node = Some(node.into());
@@ -35,12 +41,6 @@ impl PodBuilder {
     /// Sets the priority.
     pub fn priority(mut self, priority: i32) -> Self {
         self.0.priority = priority;
-        self
-    }
-
-    /// Makes room for it on a node.
-    pub fn nominated(mut self, node: &str) -> Self {
-        self.0.nominated_node = Some(node.into());
         self
     }
 
@@ -66,8 +66,8 @@ impl PodBuilder {
     /// The pod.
     pub fn build(mut self) -> Pod {
         self.0.labels = self.1.into_iter().collect();
-        let group = GroupKey::recognise(&self.0.key.namespace, None, &self.0.labels);
-        self.0.group = group.map(Arc::new);
+        self.0.annotations = self.2.into_iter().collect();
+        self.0.group = Recogniser::default().recognise(&self.0);
         self.0
     }
 }

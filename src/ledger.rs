@@ -160,6 +160,13 @@ impl Ledger {
         self.entries.remove(uid).map(|_| DropCause::Refiltered)
     }
 
+    /// The same pod, seen with other eyes.
+    pub fn replace_pod(&mut self, pod: Arc<Pod>) {
+        if let Some(entry) = self.entries.get_mut(&pod.uid) {
+            entry.pod = pod;
+        }
+    }
+
     /// Somebody waited for the pod, in vain.
     pub fn mark_overdue(&mut self, uid: &str) {
         if let Some(entry) = self.entries.get_mut(uid) {

@@ -3,6 +3,7 @@
 //! Nothing here knows JSON, clocks, locks or the network. Objects are converted at the door
 //! ([`crate::cluster`]) and shared by `Arc` from then on.
 
+pub mod apart;
 pub mod group;
 pub mod kind;
 pub mod label_syntax;
@@ -16,7 +17,8 @@ pub mod resources;
 pub mod selector;
 pub mod workload;
 
-pub use group::GroupKey;
+pub use apart::Apart;
+pub use group::{GroupKey, Membership, Recogniser};
 pub use kind::Kind;
 pub use labels::Labels;
 pub use name::{Name, ObjectKey};
@@ -26,4 +28,4 @@ pub use quantity::Quantity;
 pub use requirements::Requirements;
 pub use resources::{Resources, Used};
 pub use selector::Selector;
-pub use workload::{DisruptionBudget, GroupObject, Namespace, Object, Service, Workload};
+pub use workload::{DisruptionBudget, GroupObject, Namespace, Object, Service, Template, Workload};

@@ -10,7 +10,8 @@ pub mod topology_spread;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::model::{Pod, Requirements, Uid};
+use self::preemption::Candidate;
+use crate::model::{Pod, Uid};
 use crate::view::{Needs, View};
 
 /// What is asked of a policy.
@@ -18,12 +19,10 @@ use crate::view::{Needs, View};
 pub struct Question<'a> {
     /// The pod to place.
     pub pod: &'a Pod,
-    /// What it asks of a node.
-    pub requirements: &'a Requirements,
     /// The nodes to choose from, in the caller's order.
     pub candidates: &'a [Cow<'a, str>],
     /// What if these pods had left each candidate, by its position; empty if nobody is to leave.
-    pub evicted: &'a [Vec<Arc<Pod>>],
+    pub evictions: &'a [Candidate],
     /// The cluster.
     pub view: &'a View,
 }
@@ -31,7 +30,7 @@ pub struct Question<'a> {
 impl<'a> Question<'a> {
     /// The pods that are taken to have left a candidate.
     pub fn evicted_from(&self, candidate: usize) -> &'a [Arc<Pod>] {
-        self.evicted.get(candidate).map_or(&[], |pods| pods)
+        self.evictions.get(candidate).map_or(&[], |candidate| candidate.victims.pods())
     }
 }
 

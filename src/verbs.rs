@@ -171,7 +171,7 @@ impl Verbs {
     /// answer better: ask again when the store has changed.
     pub fn filter(&self, body: &[u8], patience: Patience) -> Result<Option<Vec<u8>>, WireError> {
         let SchedulingArgs { pod: object, candidates } = SchedulingArgs::decode(body)?;
-        let pod = Arc::new(slim::pod(&object, &self.interner));
+        let pod = self.introduced(&object);
         let judge = |engine: &Engine, question: Question<'_>| {
             let verdicts = engine.filter(question)?;
             let undecided = verdicts.passing() == 0 && verdicts.are_uncertain();
@@ -181,7 +181,7 @@ impl Verbs {
             }
             Ok((verdicts, undecided, waits))
         };
-        let reason = match self.consult(Verb::Filter, &object, &pod, &candidates.names, judge) {
+        let reason = match self.consult(Verb::Filter, &pod, &candidates.names, judge) {
             Ok((_, _, true)) => return Ok(None),
             Ok((verdicts, false, false)) => {
                 let offer = self.offer(&candidates, &verdicts);
@@ -201,18 +201,24 @@ impl Verbs {
 
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let SchedulingArgs { pod: object, candidates } = SchedulingArgs::decode(body)?;
-        let pod = slim::pod(&object, &self.interner);
+        let pod = self.introduced(&object);
         let names = &candidates.names;
-        let scores = self.consult(Verb::Prioritize, &object, &pod, names, Engine::prioritize);
+        let scores = self.consult(Verb::Prioritize, &pod, names, Engine::prioritize);
         // In doubt there is no preference; filter has already said so aloud.
         Ok(reply::prioritize(names, &scores.unwrap_or_else(|_| vec![0; names.len()])))
+    }
+
+    /// The pod of a call, with its part in a group.
+    fn introduced(&self, object: &PodObject) -> Arc<Pod> {
+        let mut pod = Arc::new(slim::pod(object, &self.interner));
+        self.store.view().introduce(&mut pod);
+        pod
     }
 
     /// Asks the engine on one view that has everything the policies need.
     fn consult<R>(
         &self,
         verb: Verb,
-        object: &PodObject,
         pod: &Pod,
         candidates: &[Cow<'_, str>],
         ask: impl FnOnce(&Engine, Question<'_>) -> Result<R, Panicked>,
@@ -222,13 +228,11 @@ impl Verbs {
             return Err(distrust.into());
         }
         let engine = self.engine.load_full();
-        let requirements = slim::requirements(object);
         let mut view = self.store.view();
         // What is missing is made once and kept up from then on. It is asked again what is needed, for the view
         // that has it may be another one by then.
         loop {
-            let question =
-                Question { pod, requirements: &requirements, candidates: &[], evicted: &[], view: &view };
+            let question = Question { pod, candidates: &[], evictions: &[], view: &view };
             let needs = engine.needs(verb.label(), question)?;
             if view.provides(&needs) {
                 break;
@@ -242,10 +246,7 @@ impl Verbs {
             // Wherever an earlier attempt put the pod, now it is nowhere: it must not stand in its own way.
             Arc::make_mut(&mut view).withdraw(&pod.uid);
         }
-        Ok(ask(
-            &engine,
-            Question { pod, requirements: &requirements, candidates, evicted: &[], view: &view },
-        )?)
+        Ok(ask(&engine, Question { pod, candidates, evictions: &[], view: &view })?)
     }
 
     /// Puts into the ledger what filter answered, and that `overdue` pods were waited for in vain. Whatever was

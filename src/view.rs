@@ -23,9 +23,10 @@ use self::hosts::Hosts;
 pub use self::hosts::{Host, HostId};
 pub use self::namespaced::Namespaced;
 use crate::ledger::{Ledger, Phase};
+use crate::model::group::Source;
 use crate::model::{
-    DisruptionBudget, GroupKey, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Service,
-    Uid, Workload,
+    DisruptionBudget, GroupKey, GroupObject, Kind, Membership, Name, Namespace, Node, Object, ObjectKey, Pod,
+    Recogniser, Service, Uid, Workload,
 };
 
 /// Everything a decision may depend on.
@@ -41,6 +42,7 @@ pub struct View {
     replica_sets: Namespaced<Workload>,
     stateful_sets: Namespaced<Workload>,
     budgets: Namespaced<DisruptionBudget>,
+    jobs: Namespaced<GroupObject>,
     leader_worker_sets: Namespaced<GroupObject>,
     job_sets: Namespaced<GroupObject>,
     pod_groups: Namespaced<GroupObject>,
@@ -48,8 +50,14 @@ pub struct View {
     /// Pods on no node yet, by the node that is to take them: preemption made room there, or kube-scheduler
     /// is about to bind them to it.
     nominated: Gatherings<Name>,
+    /// Says which pods are members of which replica group.
+    recogniser: Arc<Recogniser>,
     /// Pods that have a place and are to keep it, by their replica group.
     groups: Gatherings<Arc<GroupKey>>,
+    /// Members that have no place yet, by their replica group.
+    waiting: Gatherings<Arc<GroupKey>>,
+    /// Placed pods with required anti-affinity, all under one key.
+    standoffish: Gatherings<()>,
     counters: Counters,
     domains: HashMap<Name, Arc<Domains>>,
 }
@@ -174,6 +182,51 @@ impl View {
         self.groups.of(group)
     }
 
+    /// The members of a group that have no place yet and are not about to go.
+    pub fn waiting_members(&self, group: &GroupKey) -> impl ExactSizeIterator<Item = &Arc<Pod>> {
+        self.waiting.of(group)
+    }
+
+    /// All groups that have a member with a place, with those members.
+    pub fn placed_groups(&self) -> impl Iterator<Item = (&Arc<GroupKey>, impl Iterator<Item = &Arc<Pod>>)> {
+        self.groups.iter()
+    }
+
+    /// All groups that have a member without a place, with those members.
+    pub fn waiting_groups(&self) -> impl Iterator<Item = (&Arc<GroupKey>, impl Iterator<Item = &Arc<Pod>>)> {
+        self.waiting.iter()
+    }
+
+    /// Pods with a place that will not share its domain with some others.
+    pub fn standoffish(&self) -> impl Iterator<Item = &Arc<Pod>> {
+        self.standoffish.of(&())
+    }
+
+    /// Who says which pods are members of which group.
+    pub fn recogniser(&self) -> &Arc<Recogniser> {
+        &self.recogniser
+    }
+
+    /// How many members the group of a member has, if anybody says so.
+    pub fn group_size(&self, pod: &Pod) -> Option<u32> {
+        let membership = pod.group.as_ref()?;
+        membership.size.or_else(|| self.group_object_of(pod, membership)?.size)
+    }
+
+    /// The object that stands behind a member's group, if there is one.
+    pub fn group_object_of(&self, pod: &Pod, membership: &Membership) -> Option<&Arc<GroupObject>> {
+        let set = &membership.group.set;
+        match membership.group.source {
+            Source::LeaderWorkerSet => self.group_object(Kind::LeaderWorkerSet, set),
+            Source::PodGroup => self.group_object(Kind::PodGroup, set),
+            Source::JobSet => {
+                let name = pod.controller.as_ref().filter(|owner| &*owner.kind == "Job")?.name.clone();
+                self.group_object(Kind::Job, &ObjectKey { namespace: pod.key.namespace.clone(), name })
+            }
+            Source::Annotation | Source::Kueue | Source::Rule => None,
+        }
+    }
+
     /// The pods under way.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -215,7 +268,7 @@ impl View {
             Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
                 self.workloads(kind).map_or(0, Namespaced::len)
             }
-            Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
+            Kind::Job | Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
                 self.group_objects(kind).map_or(0, Namespaced::len)
             }
         }
@@ -233,7 +286,7 @@ impl View {
                 let workloads = self.workloads(kind).into_iter().flat_map(Namespaced::iter);
                 workloads.map(|object| Object::Workload(kind, object.clone())).collect()
             }
-            Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
+            Kind::Job | Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
                 let groups = self.group_objects(kind).into_iter().flat_map(Namespaced::iter);
                 groups.map(|object| Object::Group(kind, object.clone())).collect()
             }
@@ -251,6 +304,7 @@ impl View {
 
     fn group_objects(&self, kind: Kind) -> Option<&Namespaced<GroupObject>> {
         match kind {
+            Kind::Job => Some(&self.jobs),
             Kind::LeaderWorkerSet => Some(&self.leader_worker_sets),
             Kind::JobSet => Some(&self.job_sets),
             Kind::PodGroup => Some(&self.pod_groups),
@@ -279,11 +333,7 @@ impl View {
         if let Some((node, pod)) = self.placement(uid) {
             return Standing::Placed(node.clone(), pod.clone());
         }
-        let shown = self.pods.get(uid);
-        match shown.and_then(|pod| Some((pod.nominated_node.clone()?, pod))) {
-            Some((node, pod)) => Standing::Nominated(node, pod.clone()),
-            None => Standing::Nowhere,
-        }
+        self.pods.get(uid).map_or(Standing::Unknown, |pod| Standing::Waiting(pod.clone()))
     }
 }
 
@@ -291,19 +341,19 @@ impl View {
 enum Standing {
     /// On a node.
     Placed(Name, Arc<Pod>),
-    /// On none, with room made for it on a node.
-    Nominated(Name, Arc<Pod>),
     /// On none.
-    Nowhere,
+    Waiting(Arc<Pod>),
+    /// Not shown by the watch, and on no node that anybody knows of.
+    Unknown,
 }
 
 impl Standing {
     /// Whether nothing has changed, not even the copy of the pod.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Standing::Placed(n, p), Standing::Placed(m, q))
-            | (Standing::Nominated(n, p), Standing::Nominated(m, q)) => n == m && Arc::ptr_eq(p, q),
-            (Standing::Nowhere, Standing::Nowhere) => true,
+            (Standing::Placed(n, p), Standing::Placed(m, q)) => n == m && Arc::ptr_eq(p, q),
+            (Standing::Waiting(p), Standing::Waiting(q)) => Arc::ptr_eq(p, q),
+            (Standing::Unknown, Standing::Unknown) => true,
             _ => false,
         }
     }

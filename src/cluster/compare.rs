@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::Store;
 use super::api::{Api, ApiError};
 use crate::model::{Kind, Object, ObjectKey};
+use crate::view::View;
 
 /// How often a difference must be seen before it is reported, and how long to wait in between: events
 /// under way are no differences.
@@ -58,10 +59,22 @@ async fn once(api: &Api, store: &Store) -> Result<Comparison, ApiError> {
             served => served?,
         };
         comparison.compared += served.len();
+        let served = served.into_iter().map(|object| introduced(object, &store.view())).collect();
         diff(kind, served, store.view().objects(kind), &mut comparison.differences);
     }
     comparison.ledger = store.view().ledger().len();
     Ok(comparison)
+}
+
+/// What depends on settings is filled in by the view only.
+fn introduced(object: Object, view: &View) -> Object {
+    match object {
+        Object::Pod(mut pod) => {
+            view.introduce(&mut pod);
+            Object::Pod(pod)
+        }
+        other => other,
+    }
 }
 
 async fn served(api: &Api, kind: Kind) -> Result<Vec<Object>, ApiError> {

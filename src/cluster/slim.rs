@@ -13,13 +13,13 @@ use self::objects as json;
 pub use self::objects::{ListMeta, PodObject};
 use self::quantities::Quantities;
 use super::Interner;
-use crate::model::group;
+use crate::model::group::recognition;
 use crate::model::label_syntax::{is_label_key, is_label_value};
 use crate::model::requirements::{Expression, Term, Toleration};
 use crate::model::selector::Requirement;
 use crate::model::{
-    Controller, DisruptionBudget, GroupKey, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
-    Requirements, Selector, Service, Taint, Workload,
+    Apart, Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
+    Requirements, Selector, Service, Taint, Template, Workload,
 };
 
 /// What became of an object.
@@ -100,23 +100,57 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
                 object.status.and_then(|status| status.disruptions_allowed).unwrap_or_default();
             Object::DisruptionBudget(Arc::new(DisruptionBudget { key, selector, disruptions_allowed }))
         }
-        Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
+        Kind::Job | Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
             let object: json::GroupJson = serde_json::from_str(text)?;
             let key = key_of(&object.metadata, interner);
-            let mut group = GroupObject { key, size: None, restarts_together: true };
-            if let Some(spec) = object.spec {
-                group.size = spec.min_member.filter(|_| kind == Kind::PodGroup);
-                if let Some(template) = spec.leader_worker_template {
-                    group.size = template.size;
-                    // `Default` is the old name of `None`.
-                    let policy = template.restart_policy.as_deref();
-                    group.restarts_together = !matches!(policy, Some("None" | "Default"));
-                }
+            if kind == Kind::Job && !belongs_to_job_set(&object.metadata) {
+                return Ok(Slimmed::Uninteresting(key));
             }
-            Object::Group(kind, Arc::new(group))
+            Object::Group(kind, Arc::new(group_object(kind, key, object.spec, interner)))
         }
     };
     Ok(Slimmed::Kept(object))
+}
+
+fn belongs_to_job_set(meta: &json::Meta) -> bool {
+    meta.labels.iter().flat_map(|labels| &labels.0).any(|(key, _)| recognition::is_of_job_set(key))
+}
+
+fn group_object(
+    kind: Kind,
+    key: ObjectKey,
+    spec: Option<json::GroupSpec>,
+    interner: &Interner,
+) -> GroupObject {
+    let mut group = GroupObject::named(key);
+    let Some(spec) = spec else { return group };
+    match kind {
+        Kind::PodGroup => group.size = spec.min_member,
+        // Absent means 1, as the API server fills it in.
+        Kind::Job => group.size = Some(spec.parallelism.unwrap_or(1)),
+        _ => {}
+    }
+    if let Some(set) = spec.leader_worker_template {
+        let template = |template: &json::PodTemplate| Arc::new(self::template(template, &group.key, interner));
+        group.leader = set.leader_template.as_ref().map(template);
+        group.worker = set.worker_template.as_ref().map(template);
+        group.size = set.size;
+        // `Default` is the old name of `None`.
+        group.restarts_together = !matches!(set.restart_policy.as_deref(), Some("None" | "Default"));
+    }
+    group
+}
+
+fn template(object: &json::PodTemplate, of: &ObjectKey, interner: &Interner) -> Template {
+    let labels = object.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
+    let pairs = labels.into_iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v));
+    let spec = object.spec.as_ref();
+    Template {
+        labels: interner.labels(pairs),
+        asks: interner.resources(resources::of_spec(spec, interner)),
+        requirements: spec.map_or_else(Requirements::nothing, |spec| Arc::new(requirements_of(spec))),
+        apart: spec.and_then(|spec| apart(spec, &of.namespace, interner)),
+    }
 }
 
 /// The model of a pod, also used for the pod that comes with a call.
@@ -129,20 +163,23 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
     };
     let key = key_of(meta, interner);
     let labels = interner.labels(meta.labels.iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v)));
-    let mut annotations = meta.annotations.iter().flat_map(|annotations| &annotations.0);
-    let annotation = annotations.find(|(key, _)| key == group::ANNOTATION);
-    let annotation = annotation.map(|(_, value)| interner.name(value));
+    let annotations = meta.annotations.iter().flat_map(|annotations| &annotations.0).map(|(k, v)| (k, v));
     let (asks, takes) = resources::of_pod(object, interner);
     let asks = interner.resources(asks);
     // Mostly the same, and then one look-up less.
     let takes = if *asks == takes { asks.clone() } else { interner.resources(takes) };
+    let node = spec.and_then(|spec| name(&spec.node_name));
+    let waiting = spec.filter(|_| node.is_none());
     Pod {
         // Not interned: UIDs are all different.
         uid: meta.uid.as_deref().unwrap_or_default().into(),
-        group: GroupKey::recognise(&key.namespace, annotation, &labels).map(Arc::new),
+        group: None,
+        requirements: waiting.map_or_else(Requirements::nothing, |spec| Arc::new(requirements_of(spec))),
+        apart: spec.and_then(|spec| apart(spec, &key.namespace, interner)),
         key,
         labels,
-        node: spec.and_then(|spec| name(&spec.node_name)),
+        annotations: interner.labels(annotations),
+        node,
         nominated_node: status.and_then(|status| name(&status.nominated_node_name)),
         terminating: meta.deletion_timestamp.is_some(),
         priority: spec.and_then(|spec| spec.priority).unwrap_or_default(),
@@ -156,9 +193,12 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
     }
 }
 
-/// What a pod asks of a node. Only the pod that is to be placed is asked, so nothing of this is cached.
+/// What a pod asks of a node, wherever it may be.
 pub fn requirements(object: &PodObject) -> Requirements {
-    let Some(spec) = &object.spec else { return Requirements::default() };
+    object.spec.as_ref().map(requirements_of).unwrap_or_default()
+}
+
+fn requirements_of(spec: &json::PodSpec) -> Requirements {
     let pairs = spec.node_selector.iter().flat_map(|selector| &selector.0);
     let required = spec
         .affinity
@@ -179,6 +219,33 @@ pub fn requirements(object: &PodObject) -> Requirements {
         affinity: required.map(|s| s.node_selector_terms.iter().flatten().map(term).collect()),
         tolerations: spec.tolerations.iter().flatten().map(toleration).collect(),
     }
+}
+
+/// Terms of required anti-affinity. One that cannot be understood is passed over: the API server admits none such.
+fn apart(spec: &json::PodSpec, namespace: &Name, interner: &Interner) -> Option<Arc<[Apart]>> {
+    let required = spec
+        .affinity
+        .as_ref()
+        .and_then(|affinity| affinity.pod_anti_affinity.as_ref())
+        .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref())?;
+    let read = |selector: &Option<json::SelectorObject>| {
+        selector.as_ref().map(|selector| self::selector(selector.clone(), interner)).transpose()
+    };
+    let term = |term: &json::PodAffinityTerm| {
+        let named = term.namespaces.iter().flatten().map(|name| interner.name(name));
+        let mut namespaces: Vec<_> = named.collect();
+        if namespaces.is_empty() && term.namespace_selector.is_none() {
+            namespaces.push(namespace.clone());
+        }
+        Some(Apart {
+            topology_key: interner.name(&term.topology_key),
+            selector: read(&term.label_selector).ok()?,
+            namespaces: namespaces.into(),
+            namespace_selector: read(&term.namespace_selector).ok()?,
+        })
+    };
+    let terms: Vec<_> = required.iter().filter_map(term).collect();
+    (!terms.is_empty()).then(|| terms.into())
 }
 
 fn term(object: &json::NodeSelectorTerm) -> Term {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::ShortDuration;
+use super::{ReplicaGroups, ShortDuration};
 
 /// `apiVersion` of the file.
 pub const API_VERSION: &str = "config.berth.dev/v1alpha1";
@@ -28,7 +28,7 @@ pub struct Config {
     pub nominated_node: NominatedNode,
     /// Replica groups.
     #[serde(default)]
-    pub replica_groups: Empty,
+    pub replica_groups: ReplicaGroups,
     /// Preemption.
     #[serde(default)]
     pub preemption: Preemption,
@@ -44,17 +44,12 @@ impl Default for Config {
             kind: KIND.to_owned(),
             topology_spread: TopologySpread::default(),
             nominated_node: NominatedNode::default(),
-            replica_groups: Empty::default(),
+            replica_groups: ReplicaGroups::default(),
             preemption: Preemption::default(),
             server: Server::default(),
         }
     }
 }
-
-/// A section that takes no settings yet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Empty {}
 
 /// Default spreading, in the words of kube-scheduler's `PodTopologySpreadArgs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,11 @@
 //! Checks of the spreading constraints, as kube-scheduler makes them of its own defaults.
 
 use super::schema::{
-    DefaultingType, LabelOperator, LabelSelector, SpreadConstraint, TopologySpread, WhenUnsatisfiable,
+    DefaultingType, SpreadConstraint, TopologySpread, WhenUnsatisfiable,
 };
+use super::selector;
 use super::validate::Wrong;
-use crate::model::label_syntax::{is_label_key, is_label_value};
+use crate::model::label_syntax::is_label_key;
 
 /// Checks the whole section.
 pub fn validate(spread: &TopologySpread) -> Result<(), Wrong> {
@@ -20,7 +21,7 @@ pub fn validate(spread: &TopologySpread) -> Result<(), Wrong> {
             [("namespaceSelector", &rule.namespace_selector), ("podSelector", &rule.pod_selector)]
         {
             if let Some(selector) = selector {
-                self::selector(&format!("{path}.{field}"), selector)?;
+                selector::validate(&format!("{path}.{field}"), selector)?;
             }
         }
         constraints(&format!("{path}.defaultConstraints"), &rule.default_constraints)?;
@@ -54,33 +55,6 @@ fn constraints(path: &str, constraints: &[SpreadConstraint]) -> Result<(), Wrong
         };
         if constraints[..at].iter().any(same) {
             return wrong("", "repeats the topologyKey and whenUnsatisfiable of an earlier constraint");
-        }
-    }
-    Ok(())
-}
-
-fn selector(path: &str, selector: &LabelSelector) -> Result<(), Wrong> {
-    for (key, value) in &selector.match_labels {
-        if !is_label_key(key) || !is_label_value(value) {
-            return Err(Wrong::new(&format!("{path}.matchLabels.{key}"), "is no valid label"));
-        }
-    }
-    for (at, expression) in selector.match_expressions.iter().enumerate() {
-        let wrong = |field: &str, reason: &str| {
-            Err(Wrong::new(&format!("{path}.matchExpressions[{at}].{field}"), reason))
-        };
-        if !is_label_key(&expression.key) {
-            return wrong("key", "must be the key of a label");
-        }
-        let takes_values = matches!(expression.operator, LabelOperator::In | LabelOperator::NotIn);
-        if takes_values == expression.values.is_empty() {
-            return wrong(
-                "values",
-                "go with In and NotIn, which need at least one, and with no other operator",
-            );
-        }
-        if !expression.values.iter().all(|value| is_label_value(value)) {
-            return wrong("values", "must be values of a label");
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::schema::{API_VERSION, Config, KIND};
-use super::spread;
+use super::{groups, spread};
 
 /// What is wrong with a configuration.
 pub struct Wrong {
@@ -29,6 +29,7 @@ pub fn validate(config: &Config) -> Result<(), Wrong> {
         return wrong("kind", &format!("must be {KIND}"));
     }
     spread::validate(&config.topology_spread)?;
+    groups::validate(&config.replica_groups)?;
     let server = &config.server;
     for (path, value) in [
         ("server.limits.maxBodyBytes", server.limits.max_body_bytes),

@@ -1,6 +1,11 @@
 //! Replica groups: pods that are of use only together, such as one leader and its workers.
 
-use super::{Labels, Name, ObjectKey};
+pub mod recognition;
+
+use std::sync::Arc;
+
+pub use self::recognition::Recogniser;
+use super::{Name, ObjectKey};
 
 /// Who says that pods form a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,6 +20,8 @@ pub enum Source {
     Kueue,
     /// The coscheduling plugin's pod group.
     PodGroup,
+    /// A rule of the configuration.
+    Rule,
 }
 
 /// The identity of a group.
@@ -22,68 +29,143 @@ pub enum Source {
 pub struct GroupKey {
     /// Who says so.
     pub source: Source,
-    /// The namespace, and the name of the group or of the set it belongs to.
+    /// The namespace, and the name of the set that the group belongs to, or its own.
     pub set: ObjectKey,
     /// Which group of the set; empty where the name says it all.
     pub index: Name,
+    /// Which incarnation of it; empty where incarnations cannot be told apart. Members of an old one are on their way
+    /// out, and are no members of the new one.
+    pub revision: Name,
 }
 
-/// The annotation that makes pods of any kind a group.
-pub const ANNOTATION: &str = "berth.dev/group";
-/// What the keys of Berth's annotations begin with: the only ones that are kept of a pod.
-pub const ANNOTATIONS: &str = "berth.dev/";
+/// A pod's part in a group, as the pod itself tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The group.
+    pub group: Arc<GroupKey>,
+    /// How many members there are to be; absent if another object says so, or nobody.
+    pub size: Option<u32>,
+    /// Which of them it is; 0 is the leader, where there is one.
+    pub index: Option<u32>,
+    /// Where the group is to be.
+    pub wishes: Wishes,
+    /// The part of the group that it belongs to, if the group has parts.
+    pub subgroup: Option<Subgroup>,
+}
 
-const LWS_NAME: &str = "leaderworkerset.sigs.k8s.io/name";
-const LWS_INDEX: &str = "leaderworkerset.sigs.k8s.io/group-index";
-const JOB_KEY: &str = "jobset.sigs.k8s.io/job-key";
-const KUEUE_GROUP: &str = "kueue.x-k8s.io/pod-group-name";
-const POD_GROUP: &str = "scheduling.x-k8s.io/pod-group";
+/// Where a group is to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// All members in one domain of this topology key, or nowhere.
+    pub required: Option<Name>,
+    /// All members in one domain of this topology key, if possible.
+    pub preferred: Option<Name>,
+    /// Which other groups must not be in the same domain.
+    pub exclusive: Option<Scope>,
+}
+
+impl Wishes {
+    /// Whether nothing is wished for: such pods are placed one by one, as if they were no group.
+    pub fn are_none(&self) -> bool {
+        self.required.is_none() && self.preferred.is_none()
+    }
+}
+
+/// Among which groups one wants to be alone in its domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Those of the same set.
+    Set,
+    /// Those of the same namespace.
+    Namespace,
+    /// All.
+    Cluster,
+}
+
+impl Scope {
+    /// Whether a group that wants to be alone objects to the other one.
+    pub fn covers(self, own: &GroupKey, other: &GroupKey) -> bool {
+        let namespace = own.set.namespace == other.set.namespace;
+        own.incarnation_of() != other.incarnation_of()
+            && match self {
+                Scope::Set => namespace && own.source == other.source && own.set.name == other.set.name,
+                Scope::Namespace => namespace,
+                Scope::Cluster => true,
+            }
+    }
+}
 
 impl GroupKey {
-    /// The group of a pod with this annotation and these labels; the first source that speaks wins.
-    pub fn recognise(namespace: &Name, annotation: Option<Name>, labels: &Labels) -> Option<Self> {
-        let group = |source, name: Name, index: Name| {
-            let set = ObjectKey { namespace: namespace.clone(), name };
-            (!set.name.is_empty()).then_some(Self { source, set, index })
-        };
-        let named = |source, name: Option<Name>| group(source, name?, Name::from(""));
-        let labelled = |source, key: &str| named(source, labels.get(key).cloned());
-        let replica = || {
-            let (name, index) = (labels.get(LWS_NAME)?, labels.get(LWS_INDEX)?);
-            group(Source::LeaderWorkerSet, name.clone(), index.clone())
-        };
-        named(Source::Annotation, annotation)
-            .or_else(replica)
-            .or_else(|| labelled(Source::JobSet, JOB_KEY))
-            .or_else(|| labelled(Source::Kueue, KUEUE_GROUP))
-            .or_else(|| labelled(Source::PodGroup, POD_GROUP))
+    /// What all incarnations of a group have in common.
+    fn incarnation_of(&self) -> (Source, &ObjectKey, &Name) {
+        (self.source, &self.set, &self.index)
+    }
+
+    /// Whether both belong to one set.
+    pub fn is_of_same_set(&self, other: &GroupKey) -> bool {
+        self.source == other.source && self.set == other.set
+    }
+}
+
+/// A part of a group that is to be in one domain of a narrower topology.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subgroup {
+    /// Which part.
+    pub index: u32,
+    /// How many members a part has.
+    pub size: u32,
+    /// The topology key of which each part has a domain to itself.
+    pub topology: Name,
+    /// Whether the leader is in no part.
+    pub leader_excluded: bool,
+}
+
+impl Subgroup {
+    /// The part that a member of a group of `size` belongs to. If the leader is one too many for even parts, it joins
+    /// the first.
+    pub fn of_member(&self, member: u32, size: u32) -> Option<u32> {
+        let parts = self.size.max(1);
+        let leader_extra = size.saturating_sub(1).is_multiple_of(parts);
+        match (member, self.leader_excluded) {
+            (0, true) => None,
+            (0, false) => Some(0),
+            (member, excluded) if excluded || leader_extra => Some((member - 1) / parts),
+            (member, _) => Some(member / parts),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GroupKey, Labels, Name, Source};
+    use super::{GroupKey, Name, ObjectKey, Scope, Source, Subgroup};
+
+    fn group(source: Source, namespace: &str, set: &str, index: &str, revision: &str) -> GroupKey {
+        let set = ObjectKey::new(namespace, set);
+        GroupKey { source, set, index: Name::from(index), revision: Name::from(revision) }
+    }
 
     #[test]
-    fn the_first_source_that_speaks_names_the_group() {
-        let lws =
-            [("leaderworkerset.sigs.k8s.io/name", "llm"), ("leaderworkerset.sigs.k8s.io/group-index", "3")];
-        let kueue = ("kueue.x-k8s.io/pod-group-name", "train");
-        for (annotation, labels, expected) in [
-            (None, vec![], None),
-            (None, vec![("app", "web")], None),
-            (Some("mine"), lws.to_vec(), Some((Source::Annotation, "mine", ""))),
-            (Some(""), lws.to_vec(), Some((Source::LeaderWorkerSet, "llm", "3"))),
-            (None, vec![lws[0]], None),
-            (None, vec![lws[0], lws[1], kueue], Some((Source::LeaderWorkerSet, "llm", "3"))),
-            (None, vec![("jobset.sigs.k8s.io/job-key", "ab12")], Some((Source::JobSet, "ab12", ""))),
-            (None, vec![kueue], Some((Source::Kueue, "train", ""))),
-            (None, vec![("scheduling.x-k8s.io/pod-group", "g")], Some((Source::PodGroup, "g", ""))),
-        ] {
-            let labels: Labels = labels.into_iter().map(|(k, v)| (Name::from(k), Name::from(v))).collect();
-            let found = GroupKey::recognise(&"ns".into(), annotation.map(Name::from), &labels);
-            let found = found.as_ref().map(|key| (key.source, &*key.set.name, &*key.index));
-            assert_eq!(found, expected, "{annotation:?} {labels:?}");
+    fn who_wants_to_be_alone_objects_to_others_within_the_scope_only() {
+        let own = group(Source::LeaderWorkerSet, "ns", "llm", "0", "a");
+        let earlier = group(Source::LeaderWorkerSet, "ns", "llm", "0", "b");
+        let sibling = group(Source::LeaderWorkerSet, "ns", "llm", "1", "a");
+        let neighbour = group(Source::Kueue, "ns", "llm", "", "");
+        let stranger = group(Source::LeaderWorkerSet, "other", "llm", "0", "a");
+        for (scope, covered) in [(Scope::Set, 1), (Scope::Namespace, 2), (Scope::Cluster, 3)] {
+            let others = [&sibling, &neighbour, &stranger];
+            let objects: Vec<_> = others.iter().map(|other| scope.covers(&own, other)).collect();
+            assert_eq!(objects, [covered >= 1, covered >= 2, covered >= 3], "{scope:?}");
+            assert!(!scope.covers(&own, &own) && !scope.covers(&own, &earlier), "{scope:?}");
         }
+    }
+
+    #[test]
+    fn parts_of_a_group_as_leader_worker_sets_number_them() {
+        let parts = |size, leader_excluded| Subgroup { index: 0, size, topology: "rack".into(), leader_excluded };
+        let of = |parts: Subgroup, size| (0..size).map(|member| parts.of_member(member, size)).collect::<Vec<_>>();
+        assert_eq!(of(parts(2, false), 4), [Some(0), Some(0), Some(1), Some(1)]);
+        assert_eq!(of(parts(2, false), 5), [Some(0), Some(0), Some(0), Some(1), Some(1)]);
+        assert_eq!(of(parts(2, true), 5), [None, Some(0), Some(0), Some(1), Some(1)]);
+        assert_eq!(of(parts(0, false), 2), [Some(0), Some(0)], "a size of zero is taken as one");
     }
 }

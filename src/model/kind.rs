@@ -19,6 +19,8 @@ pub enum Kind {
     StatefulSet,
     /// Pod disruption budgets.
     PodDisruptionBudget,
+    /// Jobs that belong to a `JobSet`.
+    Job,
     /// `LeaderWorkerSet` objects, when that API is installed.
     LeaderWorkerSet,
     /// `JobSet` objects, when that API is installed.
@@ -29,7 +31,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, required ones first.
-    pub const ALL: [Kind; 11] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Node,
         Kind::Pod,
         Kind::Namespace,
@@ -38,6 +40,7 @@ impl Kind {
         Kind::ReplicaSet,
         Kind::StatefulSet,
         Kind::PodDisruptionBudget,
+        Kind::Job,
         Kind::LeaderWorkerSet,
         Kind::JobSet,
         Kind::PodGroup,
@@ -54,6 +57,7 @@ impl Kind {
             Kind::ReplicaSet => "ReplicaSet",
             Kind::StatefulSet => "StatefulSet",
             Kind::PodDisruptionBudget => "PodDisruptionBudget",
+            Kind::Job => "Job",
             Kind::LeaderWorkerSet => "LeaderWorkerSet",
             Kind::JobSet => "JobSet",
             Kind::PodGroup => "PodGroup",
@@ -66,6 +70,7 @@ impl Kind {
             Kind::Node | Kind::Pod | Kind::Namespace | Kind::Service | Kind::ReplicationController => "",
             Kind::ReplicaSet | Kind::StatefulSet => "apps",
             Kind::PodDisruptionBudget => "policy",
+            Kind::Job => "batch",
             Kind::LeaderWorkerSet => "leaderworkerset.x-k8s.io",
             Kind::JobSet => "jobset.x-k8s.io",
             Kind::PodGroup => "scheduling.x-k8s.io",
@@ -83,6 +88,7 @@ impl Kind {
             Kind::ReplicaSet => "replicasets",
             Kind::StatefulSet => "statefulsets",
             Kind::PodDisruptionBudget => "poddisruptionbudgets",
+            Kind::Job => "jobs",
             Kind::LeaderWorkerSet => "leaderworkersets",
             Kind::JobSet => "jobsets",
             Kind::PodGroup => "podgroups",
@@ -126,6 +132,7 @@ mod tests {
             ("jobset.x-k8s.io/v1alpha2", "JobSet", Some(Kind::JobSet)),
             ("scheduling.x-k8s.io/v1alpha1", "PodGroup", Some(Kind::PodGroup)),
             ("scheduling.k8s.io/v1alpha2", "PodGroup", None),
+            ("batch/v1", "Job", Some(Kind::Job)),
             ("v1", "ConfigMap", None),
         ] {
             assert_eq!(Kind::recognise(api_version, kind), expected, "{api_version} {kind}");

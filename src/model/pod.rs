@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{GroupKey, Labels, Name, ObjectKey, Resources};
+use super::{Apart, Labels, Membership, Name, ObjectKey, Requirements, Resources};
 
 /// A pod's UID: the identity that survives nothing, unlike its name.
 pub type Uid = Name;
@@ -16,6 +16,8 @@ pub struct Pod {
     pub key: ObjectKey,
     /// Its labels.
     pub labels: Labels,
+    /// Those of its annotations that may say something about a group.
+    pub annotations: Labels,
     /// Where it runs, once bound.
     pub node: Option<Name>,
     /// The node that is to take it: preemption made room there, or kube-scheduler is about to bind it to it.
@@ -26,8 +28,8 @@ pub struct Pod {
     pub priority: i32,
     /// The object that controls it.
     pub controller: Option<Controller>,
-    /// The replica group it is a member of.
-    pub group: Option<Arc<GroupKey>>,
+    /// Its part in a replica group. Depends on the settings, so the view fills it in.
+    pub group: Option<Arc<Membership>>,
     /// Whether it brings topology spread constraints of its own.
     pub has_spread_constraints: bool,
     /// Fingerprint of its `PodScheduled=False` condition. kube-scheduler rewrites that condition when
@@ -37,6 +39,10 @@ pub struct Pod {
     pub asks: Arc<Resources>,
     /// What it takes where it is placed. The same, but for pods whose containers are being resized.
     pub takes: Arc<Resources>,
+    /// What it asks of a node. Not kept once it is on one.
+    pub requirements: Arc<Requirements>,
+    /// Its terms of required anti-affinity, if it has any.
+    pub apart: Option<Arc<[Apart]>>,
 }
 
 /// The owner that controls a pod.
@@ -67,6 +73,7 @@ impl Pod {
             uid,
             key,
             labels: Labels::default(),
+            annotations: Labels::default(),
             node: None,
             nominated_node: None,
             terminating: false,
@@ -77,6 +84,8 @@ impl Pod {
             failed_attempt: None,
             asks: Resources::nothing(),
             takes: Resources::nothing(),
+            requirements: Requirements::nothing(),
+            apart: None,
         }
     }
 }

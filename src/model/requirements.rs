@@ -3,11 +3,13 @@
 //! Meaning as in kube-scheduler, to the letter: a term that cannot be understood matches no node, an empty
 //! term neither.
 
+use std::sync::{Arc, LazyLock};
+
 use super::label_syntax::{is_label_key, is_label_value};
 use super::{Labels, Name, Node, Taint};
 
 /// What a pod asks of a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Requirements {
     /// `spec.nodeSelector`.
     pub node_selector: Labels,
@@ -18,7 +20,7 @@ pub struct Requirements {
 }
 
 /// One term: all its expressions and fields must match.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Term {
     /// On labels.
     pub expressions: Vec<Expression>,
@@ -27,7 +29,7 @@ pub struct Term {
 }
 
 /// One expression.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expression {
     /// The label's or field's name.
     pub key: Name,
@@ -38,7 +40,7 @@ pub struct Expression {
 }
 
 /// One toleration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Toleration {
     /// Empty tolerates every key.
     pub key: Name,
@@ -51,6 +53,12 @@ pub struct Toleration {
 }
 
 impl Requirements {
+    /// Nothing at all, one copy for everybody.
+    pub fn nothing() -> Arc<Self> {
+        static NOTHING: LazyLock<Arc<Requirements>> = LazyLock::new(Arc::default);
+        NOTHING.clone()
+    }
+
     /// Whether nothing is asked that depends on the node's labels or name.
     pub fn fit_every_node(&self) -> bool {
         self.node_selector.is_empty() && self.affinity.is_none()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Kind, Labels, Name, Node, ObjectKey, Pod, Selector};
+use super::{Apart, Kind, Labels, Name, Node, ObjectKey, Pod, Requirements, Resources, Selector};
 
 /// What Berth keeps of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Namespace {
     pub labels: Labels,
 }
 
-/// What Berth keeps of a `LeaderWorkerSet`, `JobSet` or coscheduling `PodGroup`.
+/// What Berth keeps of a `LeaderWorkerSet`, `JobSet`, coscheduling `PodGroup`, or `Job` of a `JobSet`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupObject {
     /// Namespace and name.
@@ -51,6 +51,30 @@ pub struct GroupObject {
     pub size: Option<u32>,
     /// Whether losing one pod makes its whole group start anew.
     pub restarts_together: bool,
+    /// What its leaders will look like, where they differ from its workers.
+    pub leader: Option<Arc<Template>>,
+    /// What its workers will look like.
+    pub worker: Option<Arc<Template>>,
+}
+
+impl GroupObject {
+    /// One of which only the name is known.
+    pub fn named(key: ObjectKey) -> Self {
+        Self { key, size: None, restarts_together: true, leader: None, worker: None }
+    }
+}
+
+/// A pod that does not exist yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Its labels, but for those that tell pods of one template apart.
+    pub labels: Labels,
+    /// What it will ask for.
+    pub asks: Arc<Resources>,
+    /// What it will ask of a node.
+    pub requirements: Arc<Requirements>,
+    /// Its terms of required anti-affinity.
+    pub apart: Option<Arc<[Apart]>>,
 }
 
 /// Any watched object.

@@ -60,18 +60,13 @@ impl Fate {
     }
 }
 
-/// The fate of each candidate. `verdicts` are filter's, with the victims gone; costs are compared up to `criterion`.
-pub fn fates(
-    question: &Question<'_>,
-    candidates: &[Candidate],
-    verdicts: &Verdicts,
-    criterion: Criterion,
-) -> Vec<Fate> {
-    let class = |at: usize| {
-        let cost = weigh(question, &candidates[at], at, verdicts)?;
+/// The fate of each candidate, with its evictions. `verdicts` are filter's, with the victims gone; costs are compared up to `criterion`.
+pub fn fates(question: &Question<'_>, verdicts: &Verdicts, criterion: Criterion) -> Vec<Fate> {
+    let class = |(at, candidate): (usize, &Candidate)| {
+        let cost = weigh(question, candidate, at, verdicts)?;
         Ok(Rank { cost, node: &question.candidates[at] }.up_to(criterion))
     };
-    let classes: Vec<Result<Rank<'_>, Fate>> = (0..candidates.len()).map(class).collect();
+    let classes: Vec<Result<Rank<'_>, Fate>> = question.evictions.iter().enumerate().map(class).collect();
     let best = classes.iter().flatten().min().copied();
     let fate = |class: Result<Rank<'_>, Fate>| match class {
         Ok(class) if Some(class) == best => Fate::Kept,

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::{Verb, Verbs};
-use crate::cluster::slim;
 use crate::config::PreemptionMode;
 use crate::engine::Engine;
 use crate::model::Pod;
@@ -15,7 +14,7 @@ use crate::wire::{NodeVictims, PreemptArgs, WireError, reply};
 impl Verbs {
     pub(super) fn preempt(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let PreemptArgs { pod: object, candidates: offered } = PreemptArgs::decode(body)?;
-        let pod = slim::pod(&object, &self.interner);
+        let pod = self.introduced(&object);
         let names: Vec<_> = offered.iter().map(|candidate| candidate.node.clone()).collect();
         let find = |view: &View| {
             let known = |offered: &NodeVictims<'_>| {
@@ -27,7 +26,7 @@ impl Verbs {
         let judge = |engine: &Engine, question: Question<'_>| {
             Ok((engine.preemption_mode(), engine.preempt(question, find)?))
         };
-        let (mode, fates) = self.consult(Verb::Preempt, &object, &pod, &names, judge).unwrap_or_else(|_| {
+        let (mode, fates) = self.consult(Verb::Preempt, &pod, &names, judge).unwrap_or_else(|_| {
             // In doubt every candidate stays: kube-scheduler's own choice is the fallback.
             (self.config.load().preemption.mode, vec![Fate::Doubtful; offered.len()])
         });

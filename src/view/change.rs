@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::domains::Domains;
 use super::{Needs, Standing, View};
 use crate::ledger::DropCause;
-use crate::model::{Kind, Name, Object, ObjectKey, Pod, Uid};
+use crate::model::{Kind, Name, Object, ObjectKey, Pod, Recogniser, Uid};
 
 /// One thing a watch tells.
 #[derive(Clone, Debug)]
@@ -136,6 +136,7 @@ impl View {
                 _ => self.stateful_sets.insert(key, object),
             },
             Object::Group(kind, object) => match kind {
+                Kind::Job => self.jobs.insert(key, object),
                 Kind::LeaderWorkerSet => self.leader_worker_sets.insert(key, object),
                 Kind::JobSet => self.job_sets.insert(key, object),
                 _ => self.pod_groups.insert(key, object),
@@ -162,6 +163,7 @@ impl View {
             Kind::ReplicaSet => self.replica_sets.remove(key),
             Kind::StatefulSet => self.stateful_sets.remove(key),
             Kind::PodDisruptionBudget => self.budgets.remove(key),
+            Kind::Job => self.jobs.remove(key),
             Kind::LeaderWorkerSet => self.leader_worker_sets.remove(key),
             Kind::JobSet => self.job_sets.remove(key),
             Kind::PodGroup => self.pod_groups.remove(key),
@@ -180,7 +182,8 @@ impl View {
         }
     }
 
-    fn upsert_pod(&mut self, pod: Arc<Pod>, dropped: &mut Dropped) {
+    fn upsert_pod(&mut self, mut pod: Arc<Pod>, dropped: &mut Dropped) {
+        self.introduce(&mut pod);
         let uid = pod.uid.clone();
         // Most updates change nothing that is kept: the copy that everybody shares stays.
         let pod = self.pods.get(&uid).filter(|known| **known == pod).cloned().unwrap_or(pod);
@@ -217,6 +220,32 @@ impl View {
         }));
     }
 
+    /// Fills in a pod's part in a group.
+    pub fn introduce(&self, pod: &mut Arc<Pod>) {
+        let membership = self.recogniser.recognise(pod);
+        if pod.group != membership {
+            Arc::make_mut(pod).group = membership;
+        }
+    }
+
+    /// From now on groups are recognised like this.
+    pub fn set_recogniser(&mut self, recogniser: Arc<Recogniser>) {
+        if self.recogniser == recogniser {
+            return;
+        }
+        self.recogniser = recogniser;
+        let shown: Vec<_> = self.pods.values().cloned().collect();
+        for mut pod in shown {
+            self.introduce(&mut pod);
+            self.keeping_places(&pod.uid.clone(), |view| view.pods.insert(pod.uid.clone(), pod));
+        }
+        let under_way: Vec<_> = self.ledger.iter().map(|entry| entry.pod.clone()).collect();
+        for mut pod in under_way {
+            self.introduce(&mut pod);
+            self.keeping_places(&pod.uid.clone(), |view| view.ledger.replace_pod(pod));
+        }
+    }
+
     /// Makes a change that concerns one pod, and brings all that is kept by place in line with where it is then.
     fn keeping_places<R>(&mut self, uid: &str, change: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.standing(uid);
@@ -236,12 +265,20 @@ impl View {
                     self.counters.moved(host, &pod, -1);
                 }
                 self.hosts.remove_pod(&node, &pod.uid);
-                if let Some(group) = &pod.group {
-                    self.groups.remove(group, &pod.uid);
+                if let Some(membership) = &pod.group {
+                    self.groups.remove(&membership.group, &pod.uid);
+                }
+                self.standoffish.remove(&(), &pod.uid);
+            }
+            Standing::Waiting(pod) => {
+                if let Some(node) = &pod.nominated_node {
+                    self.nominated.remove(node, &pod.uid);
+                }
+                if let Some(membership) = &pod.group {
+                    self.waiting.remove(&membership.group, &pod.uid);
                 }
             }
-            Standing::Nominated(node, pod) => self.nominated.remove(&node, &pod.uid),
-            Standing::Nowhere => {}
+            Standing::Unknown => {}
         }
     }
 
@@ -252,12 +289,22 @@ impl View {
                 if let Some(host) = self.hosts.id(&node) {
                     self.counters.moved(host, &pod, 1);
                 }
-                if let Some(group) = pod.group.clone().filter(|_| !pod.terminating) {
-                    self.groups.add(group, pod);
+                if pod.apart.is_some() {
+                    self.standoffish.add((), pod.clone());
+                }
+                if let Some(membership) = pod.group.clone().filter(|_| !pod.terminating) {
+                    self.groups.add(membership.group.clone(), pod);
                 }
             }
-            Standing::Nominated(node, pod) => self.nominated.add(node, pod),
-            Standing::Nowhere => {}
+            Standing::Waiting(pod) => {
+                if let Some(node) = pod.nominated_node.clone() {
+                    self.nominated.add(node, pod.clone());
+                }
+                if let Some(membership) = pod.group.clone().filter(|_| !pod.terminating) {
+                    self.waiting.add(membership.group.clone(), pod);
+                }
+            }
+            Standing::Unknown => {}
         }
     }
 }

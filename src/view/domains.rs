@@ -42,6 +42,11 @@ pub struct Domains {
     len: usize,
     /// The domain of nodes whose label is there and empty.
     empty_value: Option<DomainId>,
+    /// The label's value in each domain.
+    values: Vec<Name>,
+    /// All hosts that lie in a domain, domain by domain, and where each begins.
+    members: Vec<HostId>,
+    begins: Vec<usize>,
 }
 
 impl Domains {
@@ -53,9 +58,55 @@ impl Domains {
             let next = u32::try_from(ids.len()).unwrap_or(UNLABELLED);
             *ids.entry(value.clone()).or_insert(next)
         };
-        let of = hosts.slots().map(|slot| domain(slot.as_ref())).collect();
+        let of: Vec<u32> = hosts.slots().map(|slot| domain(slot.as_ref())).collect();
         let empty_value = ids.get("").map(|id| *id as DomainId);
-        Self { of, len: ids.len(), empty_value }
+        let len = ids.len();
+        let mut values = vec![Name::from(""); len];
+        for (value, id) in ids {
+            values[id as usize] = value;
+        }
+        let mut begins = vec![0; len + 1];
+        let inside = || of.iter().map(|number| Lies::read(*number)).enumerate();
+        for (_, lies) in inside() {
+            if let Lies::In(domain) = lies {
+                begins[domain + 1] += 1;
+            }
+        }
+        for domain in 0..len {
+            begins[domain + 1] += begins[domain];
+        }
+        let (mut members, mut next) = (vec![0; begins[len]], begins.clone());
+        for (host, lies) in inside() {
+            if let Lies::In(domain) = lies {
+                members[next[domain]] = host;
+                next[domain] += 1;
+            }
+        }
+        Self { of, len, empty_value, values, members, begins }
+    }
+
+    /// The hosts that lie in a domain.
+    pub fn hosts(&self, domain: DomainId) -> &[HostId] {
+        &self.members[self.begins[domain]..self.begins[domain + 1]]
+    }
+
+    /// The label's value in a domain.
+    pub fn value(&self, domain: DomainId) -> &Name {
+        &self.values[domain]
+    }
+
+    /// The domain of a value of the label.
+    pub fn find(&self, value: &str) -> Option<DomainId> {
+        self.values.iter().position(|known| **known == *value)
+    }
+
+    /// Whether each of these domains lies within one of the other key's: a rack in its block.
+    pub fn lie_within(&self, wider: &Domains) -> bool {
+        (0..self.len).all(|domain| {
+            let mut around = self.hosts(domain).iter().map(|host| wider.of(*host));
+            let first = around.next();
+            around.all(|other| Some(other) == first)
+        })
     }
 
     /// Where a host lies.

@@ -32,7 +32,7 @@ impl ApiPod {
         pod.failed_attempt = self.failure;
         pod.nominated_node = self.nominated.as_deref().map(Name::from);
         pod.terminating = self.leaving;
-        pod.group = Some(group(self.label));
+        pod.annotations = [(Name::from("berth.dev/group"), group(self.label).set.name.clone())].into_iter().collect();
         pod.takes = Arc::new(takes(self.label));
         Arc::new(pod)
     }
@@ -48,7 +48,7 @@ pub const GROUPS: u8 = 2;
 /// The group of pods with such a label: a pod that is relabelled may change its group.
 pub fn group(label: u8) -> Arc<GroupKey> {
     let set = ObjectKey::new("default", format!("group-{}", label % GROUPS));
-    Arc::new(GroupKey { source: Source::Annotation, set, index: Name::from("") })
+    Arc::new(GroupKey { source: Source::Annotation, set, index: Name::from(""), revision: Name::from("") })
 }
 
 /// What pods with such a label take: a pod that is relabelled is also resized.

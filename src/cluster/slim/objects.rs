@@ -6,31 +6,15 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Quantities;
-use crate::model::group;
+use crate::model::group::recognition;
 
 /// String pairs in the order of the document.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct StringMap(pub Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for StringMap {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = StringMap;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a map of strings")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StringMap, A::Error> {
-                let mut pairs = Vec::with_capacity(map.size_hint().unwrap_or(0).min(64));
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok(StringMap(pairs))
-            }
-        }
-        deserializer.deserialize_map(Pairs)
+        deserializer.deserialize_map(Pairs(|_, _| true)).map(StringMap)
     }
 }
 
@@ -40,27 +24,28 @@ pub struct Annotations(pub Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for Annotations {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Ours;
-        impl<'de> Visitor<'de> for Ours {
-            type Value = Annotations;
+        deserializer.deserialize_map(Pairs(recognition::is_kept)).map(Annotations)
+    }
+}
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a map of strings")
-            }
+/// Reads the pairs that are of interest.
+struct Pairs(fn(&str, &str) -> bool);
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
-                let mut ours = Vec::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    if key.starts_with(group::ANNOTATIONS) {
-                        ours.push((key, map.next_value()?));
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
-                    }
-                }
-                Ok(Annotations(ours))
+impl<'de> Visitor<'de> for Pairs {
+    type Value = Vec<(String, String)>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a map of strings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut pairs = Vec::with_capacity(map.size_hint().unwrap_or(0).min(64));
+        while let Some((key, value)) = map.next_entry::<String, String>()? {
+            if self.0(&key, &value) {
+                pairs.push((key, value));
             }
         }
-        deserializer.deserialize_map(Ours)
+        Ok(pairs)
     }
 }
 
@@ -194,6 +179,23 @@ pub struct ResourcesObject {
 #[serde(rename_all = "camelCase")]
 pub struct Affinity {
     pub node_affinity: Option<NodeAffinity>,
+    pub pod_anti_affinity: Option<PodAntiAffinity>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodAntiAffinity {
+    pub required_during_scheduling_ignored_during_execution: Option<Vec<PodAffinityTerm>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodAffinityTerm {
+    #[serde(default)]
+    pub topology_key: String,
+    pub label_selector: Option<SelectorObject>,
+    pub namespaces: Option<Vec<String>>,
+    pub namespace_selector: Option<SelectorObject>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -297,14 +299,14 @@ pub struct SelectorSpec {
     pub selector: Option<SelectorObject>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SelectorObject {
     pub match_labels: Option<StringMap>,
     pub match_expressions: Option<Vec<SelectorExpression>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct SelectorExpression {
     pub key: String,
     pub operator: String,
@@ -335,6 +337,7 @@ pub struct GroupJson {
 pub struct GroupSpec {
     pub leader_worker_template: Option<LeaderWorkerTemplate>,
     pub min_member: Option<u32>,
+    pub parallelism: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -342,4 +345,12 @@ pub struct GroupSpec {
 pub struct LeaderWorkerTemplate {
     pub size: Option<u32>,
     pub restart_policy: Option<String>,
+    pub leader_template: Option<PodTemplate>,
+    pub worker_template: Option<PodTemplate>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct PodTemplate {
+    pub metadata: Option<Meta>,
+    pub spec: Option<PodSpec>,
 }

@@ -32,6 +32,13 @@ pub fn of_pod(pod: &PodObject, interner: &Interner) -> (Resources, Resources) {
     (asked, taken)
 }
 
+/// What a pod made from this will ask for.
+pub fn of_spec(spec: Option<&PodSpec>, interner: &Interner) -> Resources {
+    spec.map_or_else(Resources::default, |spec| {
+        resources(&requests(spec, None), interner, |amount| amount.max(0))
+    })
+}
+
 /// What a node has to give, and to how many pods.
 pub fn of_node(node: &NodeObject, interner: &Interner) -> (Resources, i64) {
     let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());

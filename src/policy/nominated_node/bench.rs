@@ -23,9 +23,8 @@ const PODS: usize = 15_000;
 fn decision(verbs: &Verbs, args: &SchedulingArgs<'_>) -> Duration {
     let (view, engine) = (verbs.store.view(), verbs.engine.load_full());
     let pod = slim::pod(&args.pod, &verbs.interner);
-    let requirements = slim::requirements(&args.pod);
     let candidates = &args.candidates.names;
-    let question = Question { pod: &pod, requirements: &requirements, candidates, evicted: &[], view: &view };
+    let question = Question { pod: &pod, candidates, evictions: &[], view: &view };
     time(|| drop(black_box(engine.filter(black_box(question)))))
 }
 

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::config::Criterion;
-use crate::model::{GroupKey, Kind, Pod, group};
+use crate::model::group::Source;
+use crate::model::{Membership, Pod};
 use crate::view::View;
 
 /// What evicting some pods costs. Compared field by field, in this order; less is better.
@@ -29,8 +30,8 @@ impl Cost {
             live += 1;
             highest_priority = highest_priority.max(pod.priority);
             match &pod.group {
-                Some(group) if restarts_together(group, view) => {
-                    groups.insert(group);
+                Some(membership) if restarts_together(pod, membership, view) => {
+                    groups.insert(&membership.group);
                 }
                 _ => singles += 1,
             }
@@ -79,10 +80,8 @@ impl Rank<'_> {
 
 /// Whether losing one member means that all of them start anew. Only a `LeaderWorkerSet` can say that it is not so,
 /// or that there are no others.
-fn restarts_together(key: &GroupKey, view: &View) -> bool {
-    let set = match key.source {
-        group::Source::LeaderWorkerSet => view.group_object(Kind::LeaderWorkerSet, &key.set),
-        _ => None,
-    };
+fn restarts_together(pod: &Pod, membership: &Membership, view: &View) -> bool {
+    let lws = membership.group.source == Source::LeaderWorkerSet;
+    let set = view.group_object_of(pod, membership).filter(|_| lws);
     set.is_none_or(|set| set.restarts_together && set.size != Some(1))
 }

@@ -5,7 +5,7 @@ use super::Fate::{Doubtful, Empty, Kept, Outranked, Refused};
 use super::{Candidate, Cost, Rank, Victims, fates};
 use crate::config::Criterion;
 use crate::fixtures::{node, pod};
-use crate::model::{GroupObject, Kind, Object, ObjectKey, Pod, Requirements};
+use crate::model::{GroupObject, Kind, Object, ObjectKey, Pod};
 use crate::policy::{Question, Rejection, Verdicts};
 use crate::view::View;
 use crate::view::change::Change;
@@ -69,7 +69,7 @@ fn a_set_whose_pods_restart_alone_loses_only_the_victim() {
     let mut view = groups();
     for (restarts_together, expected) in [(false, (0, 1)), (true, (1, 3))] {
         let key = ObjectKey::new("default", "llm");
-        let set = GroupObject { key, size: Some(3), restarts_together };
+        let set = GroupObject { size: Some(3), restarts_together, ..GroupObject::named(key) };
         view.apply(Change::Upsert(Object::Group(Kind::LeaderWorkerSet, Arc::new(set))));
         let cost = cost(&view, "b", &["g0-b"]);
         assert_eq!((cost.groups_lost, cost.pods_lost), expected);
@@ -125,10 +125,9 @@ fn each_candidate_has_its_fate() {
     verdicts.reject(2, &REFUSED);
     verdicts.reject(3, &Rejection { certain: false, ..REFUSED });
     verdicts.reject(5, &REFUSED);
-    let (pod, requirements) = (pod("new").build(), Requirements::default());
-    let question =
-        Question { pod: &pod, requirements: &requirements, candidates: &names, evicted: &[], view: &view };
-    let by = |criterion| fates(&question, &candidates, &verdicts, criterion);
+    let pod = pod("new").build();
+    let question = Question { pod: &pod, candidates: &names, evictions: &candidates, view: &view };
+    let by = |criterion| fates(&question, &verdicts, criterion);
     assert_eq!(by(Criterion::PodsLost), [Kept, Outranked, Refused, Doubtful, Doubtful, Empty]);
     assert_eq!(by(Criterion::BudgetViolations), [Kept, Kept, Refused, Doubtful, Doubtful, Empty]);
     assert_eq!(by(Criterion::Nothing), [Kept, Kept, Refused, Doubtful, Doubtful, Empty]);

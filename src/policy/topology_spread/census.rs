@@ -41,7 +41,7 @@ impl<'a> Census<'a> {
         require_all_keys: bool,
         wanted: impl Fn(usize, DomainId) -> bool,
     ) {
-        let picky = |key: &Key<'_>| key.constraint.looks_at_nodes(question.requirements);
+        let picky = |key: &Key<'_>| key.constraint.looks_at_nodes(&question.pod.requirements);
         let any_picky = self.keys.iter().any(picky);
         let counts = || self.counter.per_host().chain(std::iter::repeat(0));
         if are_independent(self.keys.iter().map(|key| key.constraint), require_all_keys, question) {
@@ -101,7 +101,7 @@ pub fn are_independent<'a>(
     question: &Question<'_>,
 ) -> bool {
     let alone = constraints.len() == 1 || !require_all_keys;
-    alone && constraints.into_iter().all(|constraint| !constraint.looks_at_nodes(question.requirements))
+    alone && constraints.into_iter().all(|constraint| !constraint.looks_at_nodes(&question.pod.requirements))
 }
 
 /// Whether the pod could be on a node at all, as far as constraints ask.
@@ -117,8 +117,8 @@ impl Inclusion {
     pub fn of(host: HostId, question: &Question<'_>) -> Self {
         let node = question.view.host_numbered(host).and_then(|host| host.node.as_ref());
         node.map_or(Self::FULL, |node| Self {
-            allowed: question.requirements.allow(node),
-            tolerated: question.requirements.tolerate(&node.taints),
+            allowed: question.pod.requirements.allow(node),
+            tolerated: question.pod.requirements.tolerate(&node.taints),
         })
     }
 

@@ -1,7 +1,6 @@
 //! Which constraints apply to a pod.
 
-use crate::config::{self, DefaultingType, InclusionPolicy, LabelOperator, LabelSelector, WhenUnsatisfiable};
-use crate::model::selector::Requirement;
+use crate::config::{self, DefaultingType, InclusionPolicy, WhenUnsatisfiable};
 use crate::model::{Labels, Name, Pod, Requirements, Selector};
 use crate::view::View;
 
@@ -50,8 +49,8 @@ impl Rules {
             DefaultingType::List => RuleSet::listed(&config.default_constraints),
         };
         let overrides = config.overrides.iter().map(|rule| Override {
-            namespaces: rule.namespace_selector.as_ref().map(selector).unwrap_or_default(),
-            pods: rule.pod_selector.as_ref().map(selector).unwrap_or_default(),
+            namespaces: rule.namespace_selector.as_ref().map(Selector::from).unwrap_or_default(),
+            pods: rule.pod_selector.as_ref().map(Selector::from).unwrap_or_default(),
             rules: RuleSet::listed(&rule.default_constraints),
         });
         Self { default, overrides: overrides.collect() }
@@ -125,22 +124,4 @@ impl From<&config::SpreadConstraint> for Constraint {
             honor_taints: config.node_taints_policy == Some(InclusionPolicy::Honor),
         }
     }
-}
-
-fn selector(config: &LabelSelector) -> Selector {
-    let equal = |(key, value): (&String, &String)| {
-        Requirement::In(key.as_str().into(), Box::new([value.as_str().into()]))
-    };
-    let expression = |expression: &config::LabelExpression| {
-        let key = Name::from(expression.key.as_str());
-        let values = expression.values.iter().map(|value| Name::from(value.as_str())).collect();
-        match expression.operator {
-            LabelOperator::In => Requirement::In(key, values),
-            LabelOperator::NotIn => Requirement::NotIn(key, values),
-            LabelOperator::Exists => Requirement::Exists(key),
-            LabelOperator::DoesNotExist => Requirement::DoesNotExist(key),
-        }
-    };
-    let equalities = config.match_labels.iter().map(equal);
-    equalities.chain(config.match_expressions.iter().map(expression)).collect()
 }

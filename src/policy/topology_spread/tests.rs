@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::TopologySpread;
 use crate::config;
 use crate::fixtures::{node, pod};
-use crate::model::{Labels, Object, ObjectKey, Pod, Requirements, Service};
+use crate::model::{Labels, Object, ObjectKey, Pod, Service};
 use crate::policy::{Policy, Question, Verdicts};
 use crate::view::View;
 use crate::view::change::Change;
@@ -35,11 +35,10 @@ fn racks(pods_per_rack: &[usize]) -> View {
 
 fn ask<R>(policy: &TopologySpread, view: &View, pod: &Pod, ask: impl Fn(Question<'_>) -> R) -> R {
     let candidates: Vec<Cow<'_, str>> = (0..view.hosts().count()).map(|at| format!("n{at}").into()).collect();
-    let requirements = Requirements::default();
-    let question = Question { pod, requirements: &requirements, candidates: &candidates, evicted: &[], view };
+    let question = Question { pod, candidates: &candidates, evictions: &[], view };
     let mut prepared = view.clone();
     prepared.provide(&policy.needs(question));
-    ask(Question { evicted: &[], view: &prepared, ..question })
+    ask(Question { view: &prepared, ..question })
 }
 
 fn passing(policy: &TopologySpread, view: &View) -> Vec<usize> {

@@ -1,0 +1,266 @@
+//! Replica groups: how they are recognised, and what the operator decides for them.
+
+use serde::{Deserialize, Serialize};
+
+use super::schema::LabelSelector;
+use super::validate::Wrong;
+use super::{ShortDuration, selector};
+use crate::model::group::recognition::{Audience, DefaultWishes, Recogniser, Rule, Size};
+use crate::model::group::{Scope, Source, Wishes};
+use crate::model::label_syntax::is_label_key;
+use crate::model::{Name, Selector};
+
+/// Replica groups.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ReplicaGroups {
+    /// Who is listened to. Those that are left out are switched off.
+    pub sources: Vec<GroupSource>,
+    /// Groups by labels of one's own; the first that matches wins.
+    pub rules: Vec<GroupRule>,
+    /// Topologies for groups of the sources that ask for none; the first that matches wins.
+    pub default_topologies: Vec<DefaultTopology>,
+    /// The groups of one set are spread over the domains of this key; empty switches that off.
+    pub spread_topology: String,
+    /// How the members of a group are put on the hosts of their domain.
+    pub packing: Packing,
+    /// How long room is kept for members still to come while none of them comes.
+    pub reservation_ttl: ShortDuration,
+    /// Whether a domain counts as large enough if lesser pods can be evicted from it. Switch it off where
+    /// kube-scheduler's preemption is.
+    pub count_on_preemption: bool,
+}
+
+impl Default for ReplicaGroups {
+    fn default() -> Self {
+        Self {
+            sources: vec![
+                GroupSource::Annotation,
+                GroupSource::LeaderWorkerSet,
+                GroupSource::JobSet,
+                GroupSource::Kueue,
+                GroupSource::PodGroup,
+            ],
+            rules: Vec::new(),
+            default_topologies: Vec::new(),
+            spread_topology: "topology.kubernetes.io/zone".to_owned(),
+            packing: Packing::default(),
+            reservation_ttl: ShortDuration::seconds(60),
+            count_on_preemption: true,
+        }
+    }
+}
+
+/// Who may say that pods form a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GroupSource {
+    /// Berth's annotations.
+    Annotation,
+    /// Labels of a `LeaderWorkerSet`.
+    LeaderWorkerSet,
+    /// Labels of a `JobSet`.
+    JobSet,
+    /// Labels of a Kueue pod group.
+    Kueue,
+    /// The label of the coscheduling plugin.
+    PodGroup,
+}
+
+/// How the members of a group are put on the hosts of their domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Packing {
+    /// On as few as anti-affinity and room allow.
+    #[default]
+    FewestHosts,
+    /// On as many as there are.
+    MostHosts,
+}
+
+/// Pods with one value of a label are a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GroupRule {
+    /// The label whose value names the group.
+    pub label: String,
+    /// Only in these namespaces; none means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+    /// Only these pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod_selector: Option<LabelSelector>,
+    /// How many members a group has; absent means those that are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<GroupSize>,
+    /// Where it is to be.
+    pub topology: Topology,
+}
+
+/// How many members a group has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum GroupSize {
+    /// So many.
+    Number(u32),
+    /// As this label of each member says.
+    Label(String),
+    /// As this annotation of each member says.
+    Annotation(String),
+}
+
+/// Where groups are to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Topology {
+    /// All members in one domain of this key, or nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required: Option<String>,
+    /// All members in one domain of this key, if possible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preferred: Option<String>,
+    /// Which other groups must not be in the same domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclusive: Option<Exclusive>,
+}
+
+/// Among which groups one is alone in its domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Exclusive {
+    /// Those of the same set.
+    Set,
+    /// Those of the same namespace.
+    Namespace,
+    /// All.
+    Cluster,
+}
+
+/// Where groups are to be that do not say so themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DefaultTopology {
+    /// Groups of these sources; none means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<GroupSource>,
+    /// Only in these namespaces; none means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+    /// Only groups of these pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod_selector: Option<LabelSelector>,
+    /// Where they are to be.
+    pub topology: Topology,
+}
+
+impl ReplicaGroups {
+    /// Who recognises groups by these settings.
+    pub fn recogniser(&self) -> Recogniser {
+        let rule = |rule: &GroupRule| Rule {
+            audience: audience(&rule.namespaces, rule.pod_selector.as_ref()),
+            label: rule.label.as_str().into(),
+            size: match &rule.size {
+                None => Size::Unknown,
+                Some(GroupSize::Number(size)) => Size::Number(*size),
+                Some(GroupSize::Label(label)) => Size::Label(label.as_str().into()),
+                Some(GroupSize::Annotation(annotation)) => Size::Annotation(annotation.as_str().into()),
+            },
+            wishes: wishes(&rule.topology),
+        };
+        let default = |default: &DefaultTopology| DefaultWishes {
+            audience: audience(&default.namespaces, default.pod_selector.as_ref()),
+            sources: if default.sources.is_empty() {
+                Source::ALL.to_vec()
+            } else {
+                default.sources.iter().map(|source| (*source).into()).collect()
+            },
+            wishes: wishes(&default.topology),
+        };
+        let sources = self.sources.iter().map(|source| Source::from(*source));
+        Recogniser {
+            sources: sources.chain((!self.rules.is_empty()).then_some(Source::Rule)).collect(),
+            rules: self.rules.iter().map(rule).collect(),
+            defaults: self.default_topologies.iter().map(default).collect(),
+        }
+    }
+}
+
+impl From<GroupSource> for Source {
+    fn from(source: GroupSource) -> Self {
+        match source {
+            GroupSource::Annotation => Source::Annotation,
+            GroupSource::LeaderWorkerSet => Source::LeaderWorkerSet,
+            GroupSource::JobSet => Source::JobSet,
+            GroupSource::Kueue => Source::Kueue,
+            GroupSource::PodGroup => Source::PodGroup,
+        }
+    }
+}
+
+fn audience(namespaces: &[String], pods: Option<&LabelSelector>) -> Audience {
+    Audience {
+        namespaces: namespaces.iter().map(|name| Name::from(name.as_str())).collect(),
+        pods: pods.map(Selector::from).unwrap_or_default(),
+    }
+}
+
+fn wishes(topology: &Topology) -> Wishes {
+    let key = |key: &Option<String>| key.as_deref().map(Name::from);
+    Wishes {
+        required: key(&topology.required),
+        preferred: key(&topology.preferred),
+        exclusive: topology.exclusive.map(|exclusive| match exclusive {
+            Exclusive::Set => Scope::Set,
+            Exclusive::Namespace => Scope::Namespace,
+            Exclusive::Cluster => Scope::Cluster,
+        }),
+    }
+}
+
+/// Checks what the shape alone cannot say.
+pub fn validate(config: &ReplicaGroups) -> Result<(), Wrong> {
+    let key = |path: &str, key: &str| {
+        if is_label_key(key) { Ok(()) } else { Err(Wrong::new(path, "must be a label key")) }
+    };
+    let topology = |path: &str, topology: &Topology| {
+        for (name, asked) in [
+            ("required", &topology.required),
+            ("preferred", &topology.preferred),
+        ] {
+            asked.iter().try_for_each(|asked| key(&format!("{path}.{name}"), asked))?;
+        }
+        if topology.exclusive.is_some() && topology.required.is_none() {
+            return Err(Wrong::new(&format!("{path}.exclusive"), "goes with required only"));
+        }
+        Ok(())
+    };
+    let selector = |path: &str, pods: Option<&LabelSelector>| {
+        pods.map_or(Ok(()), |pods| selector::validate(&format!("{path}.podSelector"), pods))
+    };
+    for (at, rule) in config.rules.iter().enumerate() {
+        let path = format!("replicaGroups.rules[{at}]");
+        key(&format!("{path}.label"), &rule.label)?;
+        match &rule.size {
+            Some(GroupSize::Number(0)) => {
+                return Err(Wrong::new(&format!("{path}.size.number"), "must be at least 1"));
+            }
+            Some(GroupSize::Label(label)) => key(&format!("{path}.size.label"), label)?,
+            Some(GroupSize::Annotation(name)) => key(&format!("{path}.size.annotation"), name)?,
+            _ => {}
+        }
+        selector(&path, rule.pod_selector.as_ref())?;
+        topology(&format!("{path}.topology"), &rule.topology)?;
+    }
+    for (at, default) in config.default_topologies.iter().enumerate() {
+        let path = format!("replicaGroups.defaultTopologies[{at}]");
+        selector(&path, default.pod_selector.as_ref())?;
+        topology(&format!("{path}.topology"), &default.topology)?;
+        if wishes(&default.topology).are_none() {
+            return Err(Wrong::new(&format!("{path}.topology"), "needs required or preferred"));
+        }
+    }
+    if !config.spread_topology.is_empty() {
+        key("replicaGroups.spreadTopology", &config.spread_topology)?;
+    }
+    if config.reservation_ttl.0.is_zero() {
+        return Err(Wrong::new("replicaGroups.reservationTtl", "must be longer than 0s"));
+    }
+    Ok(())
+}
