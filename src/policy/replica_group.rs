@@ -200,7 +200,7 @@ impl Member<'_> {
                 Some(host) if self.domain_of(*host).is_some_and(|domain| Some(domain) == plan.domain) => {
                     verdicts.reject(at, &reasons::SEATS_OF_OTHERS);
                 }
-                _ => verdicts.reject(at, &reasons::ELSEWHERE),
+                _ => verdicts.reject(at, &reasons::OUTSIDE),
             }
         }
     }
