@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client};
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::groups::{Groups, Racks};
@@ -82,9 +83,11 @@ impl Stage {
         Groups::of(self.watch.pods(), &self.racks)
     }
 
-    /// Waits until the groups fulfil a condition, and returns them as they were then.
+    /// Waits until the groups fulfil a condition, and returns them as they were then. Fails at once when a group is
+    /// torn apart: nothing puts it together again.
     pub async fn until(&self, goal: &str, reached: impl Fn(&Groups) -> bool) -> Result<Groups> {
-        let wait = self.watch.wait_for(goal, MINUTE, |_| reached(&self.groups())).await;
+        let over = |_: &BindingsWatch| self.ensure_never_apart().is_err() || reached(&self.groups());
+        let wait = self.watch.wait_for(goal, MINUTE, over).await;
         let groups = self.groups();
         for (name, group) in &groups.0 {
             let racks = group.racks();
@@ -94,6 +97,7 @@ impl Stage {
                 group.pending.len()
             ));
         }
+        self.ensure_never_apart()?;
         wait.map(|()| groups)
     }
 
@@ -120,8 +124,18 @@ impl Stage {
         history::longest_partial(&self.watch.transitions(), size, Instant::now())
     }
 
-    pub fn ensure_never_apart(&self) -> Result<()> {
+    /// At no time were members of one group in two racks.
+    fn ensure_never_apart(&self) -> Result<()> {
         history::ensure_never_apart(&self.watch.transitions(), &self.racks)
+    }
+
+    /// As if a container had ended and were started again.
+    pub async fn restart_container(&self, pod: &str) -> Result<()> {
+        let status = json!({"name": "app", "image": "none", "imageID": "", "ready": true, "restartCount": 1,
+            "state": {"running": {}}});
+        let patch = Patch::Merge(json!({"status": {"containerStatuses": [status]}}));
+        self.pods().patch_status(pod, &PatchParams::default(), &patch).await?;
+        Ok(())
     }
 
     /// As if its kubelet were gone.

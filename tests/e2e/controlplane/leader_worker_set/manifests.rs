@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use hyper::Request;
 use hyper::header::CONTENT_TYPE;
 use k8s_openapi::ByteString;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResourceList;
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -31,13 +32,23 @@ pub async fn define_kinds(client: &Client, folder: &Path) -> Result<()> {
     }
     for (group, plural) in KINDS {
         let started = Instant::now();
-        let path = format!("/apis/{group}/v1/{plural}?limit=1");
-        while let Err(error) = client.request::<Value>(Request::get(&path).body(Vec::new())?).await {
-            ensure!(started.elapsed() < SERVED_LIMIT, "{plural} are not served: {error}");
+        while !is_announced(client, group, plural).await? {
+            ensure!(started.elapsed() < SERVED_LIMIT, "{plural} are not served");
             tokio::time::sleep(POLL).await;
         }
     }
     Ok(())
+}
+
+/// A kind is served a moment before it is announced, and the manager goes by what is announced: what it does not find there
+/// it looks for again only ten seconds later.
+async fn is_announced(client: &Client, group: &str, plural: &str) -> Result<bool> {
+    let request = Request::get(format!("/apis/{group}/v1")).body(Vec::new())?;
+    match client.request::<APIResourceList>(request).await {
+        Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == plural)),
+        Err(kube::Error::Api(status)) if matches!(status.code, 404 | 503) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Registers the webhooks as a deployment would, but at a loopback port instead of a Service.
