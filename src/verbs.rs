@@ -1,5 +1,6 @@
 //! The four verbs: decode, decide on one view, encode.
 
+mod group_news;
 mod preempting;
 
 use std::borrow::Cow;
@@ -8,15 +9,18 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+pub use self::group_news::GroupNews;
+
 use crate::cluster::binder::{BindError, BindOrder};
 use crate::cluster::freshness::Distrust;
 use crate::cluster::slim::{self, PodObject};
-use crate::cluster::{Binder, Freshness, Interner, Store};
+use crate::cluster::{Announcer, Binder, Freshness, Interner, Store};
 use crate::config::Config;
 use crate::engine::{Engine, Panicked};
 use crate::metrics::Metrics;
-use crate::model::{Name, Object, ObjectKey, Pod, Uid};
+use crate::model::{Name, Object, ObjectKey, Pod};
 use crate::policy::{Question, Verdicts};
+use crate::view::View;
 use crate::view::change::{Change, Offer};
 use crate::wire::{BindArgs, Candidates, SchedulingArgs, WireError, reply};
 
@@ -133,6 +137,8 @@ pub struct Verbs {
     pub config: Arc<ArcSwap<Config>>,
     /// Shared strings.
     pub interner: Arc<Interner>,
+    /// Who tells people about groups.
+    pub news: Arc<GroupNews>,
     /// Who counts.
     pub metrics: Arc<Metrics>,
 }
@@ -142,6 +148,7 @@ impl Verbs {
     pub fn in_memory(config: Config, objects: Vec<Object>) -> Result<Self, prometheus::Error> {
         let metrics = Arc::new(Metrics::new()?);
         let store = Arc::new(Store::new(metrics.clone()));
+        store.recognise_groups(&config);
         store.apply(objects.into_iter().map(Change::Upsert));
         let freshness = Arc::new(Freshness::default());
         freshness.mark_all_current();
@@ -150,6 +157,7 @@ impl Verbs {
             engine: Arc::new(ArcSwap::from_pointee(Engine::new(&config, metrics.clone()))),
             config: Arc::new(ArcSwap::from_pointee(config)),
             interner: Arc::default(),
+            news: Arc::new(GroupNews::new(Announcer::silent(metrics.clone()), metrics.clone())),
             store,
             freshness,
             metrics,
@@ -185,17 +193,18 @@ impl Verbs {
             Ok((_, _, true)) => return Ok(None),
             Ok((verdicts, false, false)) => {
                 let offer = self.offer(&candidates, &verdicts);
-                self.record(&pod, offer, verdicts.awaited());
+                self.record(&pod, offer, &verdicts);
+                self.news.filtered(&pod, &verdicts);
                 return Ok(Some(reply::filter(&candidates, &verdicts)));
             }
             Ok((verdicts, true, false)) => {
-                self.record(&pod, Offer::None, verdicts.awaited());
+                self.record(&pod, Offer::None, &verdicts);
                 // Not a rejection: that could evict pods for a place that may well be free.
                 return Ok(Some(reply::filter_error(UNDECIDED)));
             }
             Err(doubt) => doubt.to_string(),
         };
-        self.record(&pod, Offer::None, &[]);
+        self.record(&pod, Offer::None, &Verdicts::all_pass(0));
         Ok(Some(reply::filter_error(&reason)))
     }
 
@@ -229,6 +238,9 @@ impl Verbs {
         }
         let engine = self.engine.load_full();
         let mut view = self.store.view();
+        if !view.reservations_are_rebuilt() {
+            view = self.restore(&engine)?;
+        }
         // What is missing is made once and kept up from then on. It is asked again what is needed, for the view
         // that has it may be another one by then.
         loop {
@@ -249,13 +261,40 @@ impl Verbs {
         Ok(ask(&engine, Question { pod, candidates, evictions: &[], view: &view })?)
     }
 
-    /// Puts into the ledger what filter answered, and that `overdue` pods were waited for in vain. Whatever was
-    /// decided about the pod before is void.
-    fn record(&self, pod: &Arc<Pod>, offer: Offer, overdue: &[Uid]) {
-        let ttl = self.config.load().server.ledger_ttl.0;
+    /// Works out what has to be kept for groups of which some members are running already: the first thing after a start.
+    fn restore(&self, engine: &Engine) -> Result<Arc<View>, Panicked> {
+        let needs = engine.restore_needs(&self.store.view())?;
+        let ttl = self.config.load().replica_groups.reservation_ttl.0;
+        let mut result = Ok(());
+        let view = self.store.write(|view| {
+            view.provide(&needs);
+            if !view.reservations_are_rebuilt() {
+                match engine.restore(view) {
+                    Ok(restored) => restored.into_iter().for_each(|kept| view.reserve(kept, ttl)),
+                    Err(panicked) => result = Err(panicked),
+                }
+                view.mark_reservations_rebuilt();
+            }
+            Vec::new()
+        });
+        result.map(|()| view)
+    }
+
+    /// Puts into the ledger what filter answered, what has to be kept for the pod's group, and who was waited for in
+    /// vain. Whatever was decided about the pod before is void.
+    fn record(&self, pod: &Arc<Pod>, offer: Offer, verdicts: &Verdicts) {
+        let config = self.config.load();
+        let ttl = config.server.ledger_ttl.0;
         self.store.write(|view| {
-            view.mark_overdue(overdue);
-            view.offer(pod, offer, ttl)
+            view.mark_overdue(verdicts.awaited());
+            let mut dropped = Vec::new();
+            if let Some(reservation) = verdicts.reservation() {
+                // It was worked out as if the pod were nowhere.
+                dropped.extend(view.withdraw(&pod.uid));
+                view.reserve(reservation.clone(), config.replica_groups.reservation_ttl.0);
+            }
+            dropped.extend(view.offer(pod, offer, ttl));
+            dropped
         });
     }
 
@@ -274,7 +313,10 @@ impl Verbs {
             Vec::new()
         });
         let (result, reason) = match self.binder.bind(&order).await {
-            Ok(()) => ("bound", String::new()),
+            Ok(()) => {
+                self.news.bound(&order.uid, &self.store.view());
+                ("bound", String::new())
+            }
             Err(error @ BindError::Refused(_)) => {
                 self.store.write(|view| view.refuse(&order.uid, &order.node));
                 ("refused", error.to_string())
