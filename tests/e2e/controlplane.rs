@@ -121,6 +121,9 @@ impl ControlPlane {
 
     async fn start_helpers(&mut self, options: &Options) -> Result<()> {
         let (binaries, workspace, kubeconfig) = (&self.binaries, &self.workspace, &self.kubeconfig);
+        if options.leader_worker_sets {
+            leader_worker_set::define_kinds(binaries, &self.client).await?;
+        }
         let controllers =
             wanted(options.controllers, || controller_manager::start(binaries, workspace, kubeconfig));
         let kubelets = wanted(options.kubelets, || kwok::start(binaries, workspace, kubeconfig));

@@ -24,9 +24,16 @@ use super::workspace::Workspace;
 use crate::http_get;
 
 const READY_LIMIT: Duration = Duration::from_mins(1);
+const MANIFESTS: &str = "leaderworkerset";
 const LABELS: &str = "leaderworkerset.sigs.k8s.io";
 
-/// Installs the API, starts the manager, and returns when it takes part in the creation of pods.
+/// Installs the API. To be done before kube-controller-manager starts: its garbage collector looks for new kinds twice a
+/// minute only, and until then deletes nothing that belonged to a set.
+pub async fn define_kinds(binaries: &Binaries, client: &Client) -> Result<()> {
+    manifests::define_kinds(client, &binaries.manifests(MANIFESTS)).await
+}
+
+/// Starts the manager, and returns when it takes part in the creation of pods.
 pub async fn start(
     binaries: &Binaries,
     workspace: &Workspace,
@@ -34,8 +41,7 @@ pub async fn start(
     kubeconfig: &Path,
     client: &Client,
 ) -> Result<Process> {
-    let manifests = binaries.manifests("leaderworkerset");
-    manifests::define_kinds(client, &manifests).await?;
+    let manifests = binaries.manifests(MANIFESTS);
     // The names of the files are the manager's choice.
     std::fs::create_dir_all(workspace.path("leaderworkerset"))?;
     let identity = authority.issue(workspace, "leaderworkerset/tls")?;

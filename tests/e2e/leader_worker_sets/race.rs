@@ -50,7 +50,10 @@ async fn race(
     Stage::play(setup, cluster(), async |stage| {
         let set = leader_worker_set("llm").replicas(12).size(4).pods(|pod| shape(pod.cpu("4")));
         let singles = pods("single", SINGLES, |pod| pod.cpu("100m"));
-        tokio::try_join!(stage.arrive(set.build()), create_all(&stage.client, &singles))?;
+        // The controller takes a moment to begin, and the single pods none.
+        stage.arrive(set.build()).await?;
+        stage.until("the first member", |groups| !groups.0.is_empty()).await?;
+        create_all(&stage.client, &singles).await?;
         stage.until("all groups to exist", |groups| groups.0.len() == GROUPS).await?;
         let limit = 2 * EXPIRY;
         let quiet = stage.settle(QUIET, limit, |groups| expected(groups.partial(SIZE))).await;
