@@ -58,6 +58,20 @@ pub fn ensure_never_apart(transitions: &[Transition], racks: &Racks) -> Result<(
     Ok(())
 }
 
+/// The most revisions of which members ran at the same time.
+pub fn most_revisions(transitions: &[Transition]) -> usize {
+    let mut running: HashMap<&str, String> = HashMap::new();
+    let mut most = 0;
+    for transition in transitions {
+        match transition.to {
+            Some(_) => running.insert(&transition.uid, revision_of(&transition.labels)),
+            None => running.remove(transition.uid.as_str()),
+        };
+        most = most.max(running.values().collect::<BTreeSet<_>>().len());
+    }
+    most
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;

@@ -12,7 +12,7 @@ use crate::fixtures::leader_worker_set;
 use crate::preemption::setup::Setup;
 use crate::progress::report;
 
-const MOST: usize = 4;
+const SIZE: usize = 4;
 
 /// What kube-scheduler says about a pod that it could not place.
 fn complaint(pod: &Pod) -> Option<String> {
@@ -43,10 +43,10 @@ async fn one_runs_and_the_other_waits_for_it_to_end() -> Result<()> {
         tokio::try_join!(stage.arrive(set("red")), stage.arrive(set("blue")))?;
         let groups = stage
             .until("one whole group and one that waits", |groups| {
-                groups.whole(MOST) == 1 && groups.0.values().any(|group| group.pending.len() == MOST)
+                groups.whole(SIZE) == 1 && groups.0.values().any(|group| group.pending.len() == SIZE)
             })
             .await?;
-        let first = groups.0.iter().find(|(_, group)| group.is_whole(MOST));
+        let first = groups.0.iter().find(|(_, group)| group.is_whole(SIZE));
         let first = first.and_then(|(name, _)| name.split('/').next()).context("none is whole")?;
         let second = if first == "red" { "blue" } else { "red" };
         let message = complaint_of(stage, second).await?;
@@ -54,8 +54,8 @@ async fn one_runs_and_the_other_waits_for_it_to_end() -> Result<()> {
         ensure!(stage.groups().get(&format!("{second}/0"))?.bound.is_empty());
 
         stage.sets().delete(first, &DeleteParams::background()).await?;
-        stage.until("the other one to start", |groups| groups.are_whole(1, MOST)).await?;
-        ensure!(stage.groups().get(&format!("{second}/0"))?.is_whole(MOST));
+        stage.until("the other one to start", |groups| groups.are_whole(1, SIZE)).await?;
+        ensure!(stage.groups().get(&format!("{second}/0"))?.is_whole(SIZE));
         Ok(())
     })
     .await

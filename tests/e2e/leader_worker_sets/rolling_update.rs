@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
+use super::history::most_revisions;
 use super::racks::{member, rack};
 use super::stage::Stage;
 use crate::fixtures::{LeaderWorkerSet, leader_worker_set};
@@ -41,6 +42,8 @@ async fn every_group_of_the_new_revision_is_whole() -> Result<()> {
             .await?;
         let new: BTreeSet<&String> = after.0.values().flat_map(|group| &group.revisions).collect();
         ensure!(new.len() == 1, "the groups are of {new:?}");
+        let most = most_revisions(&stage.watch.transitions());
+        ensure!(most == 2, "{most} revisions ran side by side");
         Ok(())
     })
     .await

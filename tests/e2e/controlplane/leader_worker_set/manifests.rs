@@ -58,8 +58,8 @@ pub async fn register_webhooks(client: &Client, folder: &Path, port: u16, author
     for mut configuration in configurations {
         let kind = configuration["kind"].as_str().context("a manifest without a kind")?;
         let known = WEBHOOKS.into_iter().find(|(name, ..)| *name == kind);
-        let (_, plural, patch) = known.with_context(|| format!("an unexpected {kind}"))?;
-        apply(&mut configuration, serde_saphyr::from_str(&read(folder, patch)?)?)?;
+        let (_, plural, changes) = known.with_context(|| format!("an unexpected {kind}"))?;
+        apply(&mut configuration, serde_saphyr::from_str(&read(folder, changes)?)?)?;
         for webhook in configuration["webhooks"].as_array_mut().context("no webhooks")? {
             let path = webhook["clientConfig"]["service"]["path"].as_str().context("no path")?;
             let url = format!("https://127.0.0.1:{port}{path}");
