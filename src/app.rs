@@ -100,15 +100,7 @@ impl App {
         let verbs_certificates = tls.map(Certificates::load).transpose()?.map(Arc::new);
         let admin_certificates = admin_certificates(tls, options.admin_listen)?.map(Arc::new);
         let certificates: Vec<_> = verbs_certificates.iter().chain(&admin_certificates).cloned().collect();
-        let metrics = Arc::new(Metrics::new()?);
-        let shared = Shared {
-            config: Arc::new(ArcSwap::from_pointee(config)),
-            interner: Arc::default(),
-            store: Arc::new(Store::new(metrics.clone())),
-            freshness: Arc::default(),
-            metrics,
-        };
-        shared.store.recognise_groups(&shared.config.load());
+        let shared = Shared::new(config)?;
         let verbs_listener = bind(options.listen).await?;
         let admin_listener = bind(options.admin_listen).await?;
         let verbs_address = verbs_listener.local_addr()?;
@@ -214,6 +206,14 @@ impl App {
 }
 
 impl Shared {
+    fn new(config: Config) -> anyhow::Result<Self> {
+        let metrics = Arc::new(Metrics::new()?);
+        let store = Arc::new(Store::new(metrics.clone()));
+        store.recognise_groups(&config);
+        let config = Arc::new(ArcSwap::from_pointee(config));
+        Ok(Self { config, interner: Arc::default(), store, freshness: Arc::default(), metrics })
+    }
+
     fn listening(&self, name: &'static str, certificates: Option<Arc<Certificates>>) -> Listening {
         let server = &self.config.load().server;
         Listening {

@@ -58,7 +58,7 @@ impl Announcer {
         if let Some(sender) = &self.sender
             && sender.try_send(announcement).is_err()
         {
-            self.metrics.events.with_label_values(&["dropped"]).inc();
+            self.metrics.groups.events.with_label_values(&["dropped"]).inc();
         }
     }
 }
@@ -67,7 +67,7 @@ async fn post_all(client: Client, mut receiver: mpsc::Receiver<Announcement>, me
     while let Some(announcement) = receiver.recv().await {
         let posted = tokio::time::timeout(PATIENCE, post(&client, &announcement)).await;
         let result = if matches!(posted, Ok(Ok(()))) { "posted" } else { "failed" };
-        metrics.events.with_label_values(&[result]).inc();
+        metrics.groups.events.with_label_values(&[result]).inc();
         if result == "failed" {
             tracing::debug!(pod = %announcement.pod, reason = announcement.reason, "event not posted");
         }

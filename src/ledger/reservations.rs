@@ -75,12 +75,14 @@ struct Kept {
     ttl: Duration,
 }
 
+type Holds = std::collections::HashMap<Name, Vec<Hold>, ahash::RandomState>;
+
 /// All reservations. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Reservations {
     by_group: HashMap<Arc<GroupKey>, Kept>,
     /// By host; made anew with every change, which is rare compared to looking.
-    holds: Arc<std::collections::HashMap<Name, Vec<Hold>, ahash::RandomState>>,
+    holds: Arc<Holds>,
     endings: Endings,
 }
 
@@ -191,7 +193,7 @@ impl Reservations {
     }
 
     fn count_holds(&mut self) {
-        let mut holds: std::collections::HashMap<Name, Vec<Hold>, ahash::RandomState> = Default::default();
+        let mut holds = Holds::default();
         for kept in self.by_group.values() {
             let Reservation { group, priority, seats, .. } = &*kept.reservation;
             for seat in seats {
@@ -216,7 +218,7 @@ mod tests {
     use crate::model::group::Source;
     use crate::model::{GroupKey, Name, ObjectKey, Resources};
 
-    const TTL: Duration = Duration::from_secs(60);
+    const TTL: Duration = Duration::from_mins(1);
 
     fn group(name: &str) -> Arc<GroupKey> {
         let (index, revision) = (Name::from(""), Name::from(""));

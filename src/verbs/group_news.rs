@@ -67,7 +67,7 @@ impl GroupNews {
         let missing = view.group_size(pod).unwrap_or_default() as usize > view.placed_members(group).len();
         if !missing && view.waiting_members(group).len() == 0 {
             self.begun.remove(group);
-            self.metrics.group_assembly.observe(began.elapsed().as_secs_f64());
+            self.metrics.groups.assembly.observe(began.elapsed().as_secs_f64());
             self.tell(membership, pod, State::Complete);
         }
     }
@@ -80,7 +80,7 @@ impl GroupNews {
         let (reason, message, is_warning) = match state {
             State::Waiting(reason) => ("ReplicaGroupWaiting", reason.to_owned(), true),
             State::Placing(domain) => {
-                let place = domain.map_or_else(|| "the cluster".to_owned(), |domain| domain);
+                let place = domain.unwrap_or_else(|| "the cluster".to_owned());
                 (
                     "ReplicaGroupPlacing",
                     format!("room for all members of the replica group is kept in {place}"),
@@ -103,10 +103,10 @@ impl GroupNews {
             |group: &GroupKey| view.placed_members(group).len() + view.waiting_members(group).len() > 0;
         self.last.retain(|group, _| somebody(group));
         self.begun.retain(|group, _| somebody(group));
-        self.metrics.groups_waiting.reset();
+        self.metrics.groups.waiting.reset();
         for entry in &self.last {
             if let State::Waiting(reason) = entry.value() {
-                self.metrics.groups_waiting.with_label_values(&[*reason]).inc();
+                self.metrics.groups.waiting.with_label_values(&[*reason]).inc();
             }
         }
     }

@@ -167,8 +167,8 @@ impl Recogniser {
         if pod.in_tree_group || (pod.labels.is_empty() && pod.annotations.is_empty()) {
             return None;
         }
-        let listening = Source::ALL.into_iter().filter(|source| self.sources.contains(source));
-        let told = listening.filter_map(|source| self.ask(source, pod)).next()?;
+        let mut listening = Source::ALL.into_iter().filter(|source| self.sources.contains(source));
+        let told = listening.find_map(|source| self.ask(source, pod))?;
         let said = Annotations(&pod.annotations);
         let wishes = Wishes {
             required: said.key(berth::REQUIRED).or(told.wishes.required),

@@ -77,7 +77,7 @@ impl<'a> Fence<'a> {
         }
         let closed = side.closed.iter().any(|(key, value)| node.labels.get(key) == Some(*value));
         !closed
-            && !(self.hosts_are_guarded && self.is_guarded(side, host))
+            && !self.is_guarded(side, host)
             && (0..side.terms.len()).all(|term| self.holds(class, term, host, node))
     }
 
@@ -92,6 +92,9 @@ impl<'a> Fence<'a> {
     }
 
     fn is_guarded(&self, side: &Side<'_>, host: &Host) -> bool {
+        if !self.hosts_are_guarded {
+            return false;
+        }
         let namespace_labels = labels_of(self.namespace, self.room.view);
         host.pods.iter().filter(|pod| pod.apart.is_some() && counts(pod, &self.room)).any(|pod| {
             let here = pod.apart().iter().filter(|term| &*term.topology_key == HOSTNAME);
