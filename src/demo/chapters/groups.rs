@@ -174,7 +174,10 @@ fn quoted(nodes: usize, words: &str) -> Vec<String> {
     let mut lines = vec![format!("      {nodes:2} nodes:")];
     for word in words.split(' ') {
         match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= WIDTH => *line += &format!(" {word}"),
+            Some(line) if line.len() + 1 + word.len() <= WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
             _ => lines.push(format!("                {word}")),
         }
     }
