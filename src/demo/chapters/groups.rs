@@ -148,7 +148,7 @@ async fn the_second_starts(stage: &mut Stage, rack: &str) -> anyhow::Result<()> 
         "Berth counts {complete} complete groups, {came} for which room was kept to the end, and {seats} seats kept"
     );
     stage.screen.checked(&format!(
-        "counted: {came} groups had room kept until they were whole; {seats} places are kept now"
+        "counted: {came} groups had room kept until they were whole; {seats} places kept now"
     ))?;
     Ok(())
 }
