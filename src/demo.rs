@@ -5,6 +5,8 @@
 //!      |              |                             ^
 //!      v              v                             |
 //!   screen <- map <- cluster ---------------------- watch
+//!                     ^
+//!      unaided -------+  the same scheduler with nobody to ask, on a copy
 //! ```
 //!
 //! Nothing is staged: the scheduler knows only what the verbs answer, and the numbers at the end are
@@ -14,10 +16,12 @@ mod chapters;
 mod cluster;
 mod line;
 mod map;
+mod occupants;
 mod paint;
 mod scheduler;
 mod scrape;
 mod screen;
+mod unaided;
 mod watch;
 mod workload;
 

@@ -27,6 +27,8 @@ fn the_story_is_told_to_its_end_in_plain_text() {
             assert_eq!(told.matches(&format!("rack-{zone}{rack} [")).count(), 3, "rack-{zone}{rack}");
         }
     }
+    // Without Berth, with it, and after the first group; then on the last map.
+    assert_eq!(told.matches("rack-a5 [").count(), 4, "rack-a5");
     for expected in [
         "Berth has read 60 nodes and 12 pods",
         "156 of 156 pods have a node",
@@ -34,7 +36,13 @@ fn the_story_is_told_to_its_end_in_plain_text() {
         "a member of llm would cost its replica",
         "has room as well, but filter names",
         "llm has 4 of 4 members",
-        "229 pods bound; Berth knows 239 pods",
+        "265 pods bound; Berth knows 259 pods",
+        "Neither runs, and neither makes room.",
+        "alpha is whole: 16 of 16 pods in rack-a5",
+        "5 nodes: replica group does not fit as a whole into the required domain,",
+        "room is reserved for another",
+        "room is reserved for a replica group",
+        "beta is whole: 16 of 16 pods in rack-a5",
         r#"400  {"error":"exactly one of NodeNames and Nodes must be given"}"#,
         "is already assigned to node",
         "0 entries left in the ledger",
@@ -50,14 +58,31 @@ fn the_squares_add_up_to_the_pods_placed() {
     let told = String::from_utf8(demo().expect("berth demo starts").stdout).expect("text");
     let maps: Vec<usize> = told
         .lines()
-        .filter(|line| line.contains("rack-"))
+        .filter(|line| line.starts_with("  rack-"))
         .map(|line| line.split(['[', ']']).filter_map(|square| square.parse::<usize>().ok()).sum())
         .collect();
-    // Four lines of racks per map.
-    assert_eq!(maps.len(), 12, "{told}");
+    // Four lines of racks per map, and on the last one the rack that has joined.
+    assert_eq!(maps.len(), 13, "{told}");
     assert_eq!(maps[..4].iter().sum::<usize>(), 12);
     assert_eq!(maps[4..8].iter().sum::<usize>(), 168);
-    assert_eq!(maps[8..].iter().sum::<usize>(), 239, "full, but for the place of the pod that has finished");
+    assert_eq!(maps[8..].iter().sum::<usize>(), 259, "full, but for the place of the pod that has finished");
+}
+
+#[test]
+fn the_letters_add_up_to_groups_that_are_whole_or_absent_but_for_the_wedge() {
+    let told = String::from_utf8(demo().expect("berth demo starts").stdout).expect("text");
+    let pictures: Vec<_> = told.lines().filter(|line| line.starts_with("      rack-a5 [")).collect();
+    let count = |picture: &str, letter: char| picture.matches(letter).count();
+    let [wedge, first, second] = pictures[..] else { panic!("three pictures:\n{told}") };
+    for (picture, members) in [(first, (16, 0)), (second, (0, 16))] {
+        assert_eq!((count(picture, 'A'), count(picture, 'B')), members, "{picture}");
+    }
+    assert!((1..16).contains(&count(wedge, 'A')) && (1..16).contains(&count(wedge, 'B')), "{wedge}");
+    for picture in pictures {
+        let places: usize =
+            "ABs.".chars().map(|letter| count(picture.trim_start_matches("      rack-a5"), letter)).sum();
+        assert_eq!(places, 20, "{picture}");
+    }
 }
 
 #[test]

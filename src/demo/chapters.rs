@@ -1,6 +1,7 @@
 //! The story, chapter by chapter. A policy that joins Berth joins here with a chapter of its own.
 
 mod accounts;
+mod groups;
 mod next_steps;
 mod opening;
 mod placing;
@@ -42,6 +43,7 @@ struct Refused {
 pub async fn tell(stage: &mut Stage) -> anyhow::Result<()> {
     opening::tell(stage).await?;
     placing::tell(stage).await?;
+    groups::tell(stage).await?;
     preempting::tell(stage).await?;
     refusals::tell(stage).await?;
     accounts::tell(stage).await?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::workload::{self, CACHE, NAMESPACE, Pod, Workload};
+use super::workload::{self, CACHE, NAMESPACE, Pod, RACK, Workload};
 
 /// How many pods fit on a node: the demo's whole idea of resources.
 pub const ROOM: usize = 4;
@@ -50,12 +50,7 @@ impl Cluster {
         let mut nodes = Vec::with_capacity(ZONES.len() * RACKS * NODES);
         for zone in ZONES {
             for rack in 1..=RACKS {
-                nodes.extend((1..=NODES).map(|node| Node {
-                    name: format!("node-{zone}{rack}-{node}"),
-                    zone: format!("zone-{zone}"),
-                    rack: format!("rack-{zone}{rack}"),
-                    pods: Vec::new(),
-                }));
+                nodes.extend(empty_rack(zone, rack));
             }
         }
         let mut running = CACHE.pods();
@@ -64,6 +59,25 @@ impl Cluster {
             node.for_each(|node| node.pods.extend(running.by_ref().take(count)));
         }
         Self { nodes }
+    }
+
+    /// Sets up one more rack, with empty nodes, and gives back its name. It is in the first zone, whose column of the
+    /// map may be the longest.
+    pub fn grow(&mut self) -> String {
+        let zone = self.nodes.iter().take_while(|node| node.zone == format!("zone-{}", ZONES[0])).count();
+        let rack = empty_rack(ZONES[0], zone / NODES + 1);
+        self.nodes.splice(zone..zone, rack.clone());
+        rack.into_iter().map(|node| node.rack).next().unwrap_or_default()
+    }
+
+    /// The nodes of a rack.
+    pub fn rack<'a>(&'a self, rack: &'a str) -> impl Iterator<Item = &'a Node> {
+        self.nodes.iter().filter(move |node| node.rack == rack)
+    }
+
+    /// How many pods of a workload run.
+    pub fn count(&self, workload: Workload) -> usize {
+        self.pods().filter(|pod| pod.workload.app == workload.app).count()
     }
 
     /// The cluster as a JSON `List`, the way kubectl prints one.
@@ -76,7 +90,7 @@ impl Cluster {
         for node in &self.nodes {
             items.extend(node.pods.iter().map(|pod| pod.on(&node.name, "Running")));
         }
-        let finished = Pod { name: "cache-warmup".to_owned(), workload: CACHE };
+        let finished = Pod { name: "cache-warmup".to_owned(), number: CACHE.replicas, workload: CACHE };
         items.push(finished.on(FINISHED, "Succeeded"));
         json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
     }
@@ -104,19 +118,35 @@ impl Cluster {
     }
 }
 
+fn empty_rack(zone: &str, rack: usize) -> Vec<Node> {
+    let node = |node| Node {
+        name: format!("node-{zone}{rack}-{node}"),
+        zone: format!("zone-{zone}"),
+        rack: format!("rack-{zone}{rack}"),
+        pods: Vec::new(),
+    };
+    (1..=NODES).map(node).collect()
+}
+
 impl Node {
     /// Whether one more pod fits.
     pub fn has_room(&self) -> bool {
         self.pods.len() < ROOM
     }
 
-    fn object(&self) -> Value {
+    /// How many pods still fit.
+    pub fn room(&self) -> usize {
+        ROOM.saturating_sub(self.pods.len())
+    }
+
+    /// The object.
+    pub fn object(&self) -> Value {
         json!({
             "apiVersion": "v1", "kind": "Node",
             "metadata": {"name": self.name, "labels": {
                 "kubernetes.io/hostname": self.name,
                 "topology.kubernetes.io/zone": self.zone,
-                "example.com/rack": self.rack,
+                (RACK): self.rack,
             }},
             "status": {"allocatable": {"pods": ROOM.to_string()}},
         })
@@ -125,7 +155,7 @@ impl Node {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cluster, ROOM};
+    use super::{Cluster, Node, ROOM};
     use crate::cluster::{Interner, snapshot_file};
     use crate::demo::workload::CACHE;
 
@@ -142,7 +172,17 @@ mod tests {
         let cluster = Cluster::built_in();
         let loaded = snapshot_file::parse(&cluster.snapshot(), &Interner::default()).expect("a snapshot");
         assert_eq!((loaded.other_kinds, loaded.undecodable), (0, 0));
-        // One namespace, and a service and a controller for each of six workloads.
-        assert_eq!(loaded.objects.len(), 1 + 60 + 12 + CACHE.replicas);
+        // One namespace, and a service and a controller for each workload but the Job.
+        assert_eq!(loaded.objects.len(), 1 + 60 + 16 + CACHE.replicas);
+    }
+
+    #[test]
+    fn a_new_rack_is_the_last_of_the_first_zone() {
+        let mut cluster = Cluster::built_in();
+        assert_eq!(cluster.grow(), "rack-a5");
+        assert_eq!(cluster.nodes.len(), 65);
+        let zones: Vec<_> = cluster.nodes.chunk_by(|a, b| a.zone == b.zone).map(<[_]>::len).collect();
+        assert_eq!(zones, [25, 20, 20]);
+        assert_eq!(cluster.rack("rack-a5").map(Node::room).sum::<usize>(), 5 * ROOM);
     }
 }

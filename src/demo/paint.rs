@@ -41,6 +41,16 @@ impl Paint {
         }
     }
 
+    /// A place on a node, by the letter of whoever has it.
+    pub fn occupant(self, letter: char) -> String {
+        let style = match letter {
+            'A' => "38;5;114",
+            'B' => "38;5;179",
+            _ => "38;5;245",
+        };
+        self.styled(style, &letter.to_string())
+    }
+
     /// A heading.
     pub fn heading(self, text: &str) -> String {
         self.styled("1;38;5;80", text)

@@ -31,11 +31,28 @@ struct FilterAnswer {
     error: String,
 }
 
+/// What became of a pod.
+pub struct Attempt {
+    /// Where it is now; nowhere if it has to wait.
+    pub node: Option<String>,
+    /// Berth's words for the nodes that it turned down, and how many they were.
+    pub turned_down: BTreeMap<String, usize>,
+}
+
+/// What filter left of the nodes.
+struct Offer {
+    nodes: Vec<String>,
+    turned_down: BTreeMap<String, usize>,
+}
+
+/// What a node is worth.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct HostScore {
-    host: String,
-    score: i64,
+pub struct HostScore {
+    /// The node.
+    pub host: String,
+    /// More is better.
+    pub score: i64,
 }
 
 #[derive(Deserialize)]
@@ -63,14 +80,28 @@ impl Scheduler {
 
     /// Places a pod, in the cluster and in Berth's view of it.
     pub async fn place(&mut self, pod: Pod, cluster: &mut Cluster) -> anyhow::Result<()> {
-        let fitting = cluster.nodes.iter().filter(|node| node.has_room());
-        let fitting: Vec<String> = fitting.map(|node| node.name.clone()).collect();
-        let offered = self.filter(&pod, pod.pending(), &fitting).await?;
-        let scores = self.prioritize(&pod, &offered).await?;
+        let name = pod.name.clone();
+        let Attempt { node, turned_down } = self.attempt(pod, cluster).await?;
+        if node.is_none() {
+            let reasons: Vec<_> = turned_down.into_keys().collect();
+            bail!("no node is left for {name}: {}", reasons.join("; "));
+        }
+        Ok(())
+    }
+
+    /// Places a pod if Berth names a node for it.
+    pub async fn attempt(&mut self, pod: Pod, cluster: &mut Cluster) -> anyhow::Result<Attempt> {
+        let fitting = names_with_room(cluster);
+        let Offer { nodes, turned_down } = self.filter(&pod, pod.pending(), &fitting).await?;
+        if nodes.is_empty() {
+            return Ok(Attempt { node: None, turned_down });
+        }
+        let scores = self.prioritize(&pod, &nodes).await?;
         let indifferent = scores.windows(2).all(|pair| pair[0].score == pair[1].score);
-        self.swayed += usize::from(offered.len() < fitting.len() || !indifferent);
+        self.swayed += usize::from(nodes.len() < fitting.len() || !indifferent);
         let node = choose(&pod, cluster, &scores)?.name.clone();
-        self.settle(pod, &node, cluster).await
+        self.settle(pod, &node, cluster).await?;
+        Ok(Attempt { node: Some(node), turned_down })
     }
 
     /// Places a pod for which room was made on a node. Gives back all nodes that Berth named.
@@ -80,9 +111,8 @@ impl Scheduler {
         nominated: &str,
         cluster: &mut Cluster,
     ) -> anyhow::Result<Vec<String>> {
-        let fitting = cluster.nodes.iter().filter(|node| node.has_room());
-        let fitting: Vec<String> = fitting.map(|node| node.name.clone()).collect();
-        let offered = self.filter(&pod, pod.nominated(nominated), &fitting).await?;
+        let offer = self.filter(&pod, pod.nominated(nominated), &names_with_room(cluster)).await?;
+        let offered = offer.nodes;
         // With one node left nobody is asked for scores.
         if let [only] = &offered[..] {
             self.settle(pod, only, cluster).await?;
@@ -124,21 +154,18 @@ impl Scheduler {
         self.line.post(&format!("/{}", verb.label()), body).await
     }
 
-    async fn filter(&mut self, pod: &Pod, object: Value, nodes: &[String]) -> anyhow::Result<Vec<String>> {
+    async fn filter(&mut self, pod: &Pod, object: Value, nodes: &[String]) -> anyhow::Result<Offer> {
         let args = json!({"Pod": object, "Nodes": null, "NodeNames": nodes});
         let answer: FilterAnswer = self.ask(Verb::Filter, args.to_string()).await?;
         if !answer.error.is_empty() {
             bail!("Berth could not decide on {}: {}", pod.name, answer.error);
         }
-        let offered = answer.node_names.unwrap_or_default();
-        if offered.is_empty() {
-            let failed = [answer.failed_nodes, answer.failed_and_unresolvable_nodes];
-            let mut reasons: Vec<_> = failed.into_iter().flatten().flat_map(BTreeMap::into_values).collect();
-            reasons.sort();
-            reasons.dedup();
-            bail!("no node of {} is left for {}: {}", nodes.len(), pod.name, reasons.join("; "));
+        let failed = [answer.failed_nodes, answer.failed_and_unresolvable_nodes];
+        let mut turned_down = BTreeMap::new();
+        for reason in failed.into_iter().flatten().flat_map(BTreeMap::into_values) {
+            *turned_down.entry(reason).or_default() += 1;
         }
-        Ok(offered)
+        Ok(Offer { nodes: answer.node_names.unwrap_or_default(), turned_down })
     }
 
     async fn prioritize(&mut self, pod: &Pod, nodes: &[String]) -> anyhow::Result<Vec<HostScore>> {
@@ -156,12 +183,16 @@ impl Scheduler {
     }
 }
 
+fn names_with_room(cluster: &Cluster) -> Vec<String> {
+    cluster.nodes.iter().filter(|node| node.has_room()).map(|node| node.name.clone()).collect()
+}
+
 /// The node to use:
 ///
 /// 1. the best score, which is Berth's word;
 /// 2. the fewest pods;
 /// 3. a hash of pod and node, so that ties do not fall in the order of the list.
-fn choose<'a>(pod: &Pod, cluster: &'a Cluster, scores: &[HostScore]) -> anyhow::Result<&'a Node> {
+pub fn choose<'a>(pod: &Pod, cluster: &'a Cluster, scores: &[HostScore]) -> anyhow::Result<&'a Node> {
     let mut best = None;
     for HostScore { host, score } in scores {
         let node = cluster.node(host).with_context(|| format!("Berth named a node nobody knows: {host}"))?;
@@ -188,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_score_outranks_the_pods_on_a_node_and_those_outrank_the_draw() {
-        let pod = Pod { name: "p".to_owned(), workload: WEB };
+        let pod = Pod { name: "p".to_owned(), number: 0, workload: WEB };
         let cluster = Cluster::built_in();
         // As built in: four pods on a1-1, two on b1-1, one on b3-5, none on c1-1.
         for (scores, expected) in [

@@ -1,8 +1,11 @@
-//! Plays the API server's watch: tells Berth what happened to pods after they were placed.
+//! Plays the API server's watch: tells Berth of nodes that join, and what happened to pods after they were placed.
 
 use std::sync::Arc;
 
-use crate::cluster::Store;
+use anyhow::ensure;
+
+use crate::cluster::{Interner, Store, snapshot_file};
+use crate::demo::cluster::Node;
 use crate::demo::workload::{NAMESPACE, Pod};
 use crate::model::{Kind, ObjectKey};
 use crate::view::change::Change;
@@ -14,6 +17,14 @@ impl Watch {
     /// News for the cache of a running Berth.
     pub fn new(store: Arc<Store>) -> Self {
         Self(store)
+    }
+
+    /// A node has joined.
+    pub fn joined(&self, node: &Node) -> anyhow::Result<()> {
+        let read = snapshot_file::parse(&node.object().to_string(), &Interner::default())?.objects;
+        ensure!(read.len() == 1, "{} cannot be read; this is a bug in the demo", node.name);
+        self.0.apply(read.into_iter().map(Change::Upsert));
+        Ok(())
     }
 
     /// A pod is gone.

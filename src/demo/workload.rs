@@ -5,12 +5,15 @@ use serde_json::{Value, json};
 /// Where they all live.
 pub const NAMESPACE: &str = "shop";
 
-/// Pods that are made from one template and found through one Service.
+/// The label that tells the rack of a node.
+pub const RACK: &str = "example.com/rack";
+
+/// Pods that are made from one template.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
     /// The Service, and the value of the label `app`.
     pub app: &'static str,
-    /// The controller's kind: `ReplicaSet` (a Deployment's, say) or `StatefulSet`.
+    /// The controller's kind: `ReplicaSet` (a Deployment's, say), `StatefulSet`, or `Job`, which nobody spreads.
     kind: &'static str,
     /// The controller's name, with which its pods' names begin.
     controller: &'static str,
@@ -18,12 +21,33 @@ pub struct Workload {
     pub replicas: usize,
     /// How important they are.
     pub priority: i32,
-    /// Whether its pods are one replica of a `LeaderWorkerSet`, which runs as a whole or not at all.
-    grouped: bool,
+    /// What its pods are to each other.
+    pub company: Company,
 }
 
-const ORDINARY: Workload =
-    Workload { app: "", kind: "ReplicaSet", controller: "", replicas: 0, priority: 100, grouped: false };
+/// What the pods of a workload are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// Nothing: each is of use alone.
+    None,
+    /// One replica of a `LeaderWorkerSet`, of use only together, wherever they are.
+    Replica,
+    /// The same, and all in one rack.
+    ReplicaInOneRack,
+}
+
+const ORDINARY: Workload = Workload {
+    app: "",
+    kind: "ReplicaSet",
+    controller: "",
+    replicas: 0,
+    priority: 100,
+    company: Company::None,
+};
+
+/// Most of a rack, for it has twenty places: two of these do not go into one.
+const LARGE_REPLICA: Workload =
+    Workload { kind: "StatefulSet", replicas: 16, company: Company::ReplicaInOneRack, ..ORDINARY };
 
 /// Running before the story begins.
 pub const CACHE: Workload = Workload { app: "cache", controller: "cache-5d8", replicas: 12, ..ORDINARY };
@@ -32,6 +56,13 @@ pub const WEB: Workload = Workload { app: "web", controller: "web-7c9f4", replic
 /// The small one to be placed.
 pub const DB: Workload =
     Workload { app: "db", kind: "StatefulSet", controller: "db", replicas: 6, ..ORDINARY };
+/// A model served by many pods in one rack.
+pub const ALPHA: Workload = Workload { app: "alpha", controller: "alpha-0", ..LARGE_REPLICA };
+/// Another one, as large.
+pub const BETA: Workload = Workload { app: "beta", controller: "beta-0", ..LARGE_REPLICA };
+/// Pods that come one by one and have nothing to do with each other.
+pub const CRON: Workload =
+    Workload { app: "cron", kind: "Job", controller: "cron-28", replicas: 8, ..ORDINARY };
 /// A model served by four pods that are of use only together, and the least important of all.
 pub const LLM: Workload = Workload {
     app: "llm",
@@ -39,23 +70,25 @@ pub const LLM: Workload = Workload {
     controller: "llm-0",
     replicas: 4,
     priority: 10,
-    grouped: true,
+    company: Company::Replica,
 };
 /// What takes the last places.
 pub const BATCH: Workload =
-    Workload { app: "batch", controller: "batch-66b", replicas: 68, priority: 50, ..ORDINARY };
+    Workload { app: "batch", controller: "batch-66b", replicas: 64, priority: 50, ..ORDINARY };
 /// One pod that cannot wait.
 pub const URGENT: Workload =
     Workload { app: "urgent", controller: "urgent-9f2", replicas: 1, priority: 1000, ..ORDINARY };
 
 /// All of them.
-pub const ALL: [Workload; 6] = [CACHE, WEB, DB, LLM, BATCH, URGENT];
+pub const ALL: [Workload; 9] = [CACHE, WEB, DB, ALPHA, BETA, CRON, LLM, BATCH, URGENT];
 
 /// One pod.
 #[derive(Clone, Debug)]
 pub struct Pod {
     /// Its name.
     pub name: String,
+    /// Which one of its workload's.
+    pub number: usize,
     /// Whose it is.
     pub workload: Workload,
 }
@@ -63,11 +96,15 @@ pub struct Pod {
 impl Workload {
     /// Its pods, in the order in which they are placed.
     pub fn pods(self) -> impl Iterator<Item = Pod> {
-        (0..self.replicas).map(move |at| Pod { name: format!("{}-{at}", self.controller), workload: self })
+        let pod = move |number| Pod { name: format!("{}-{number}", self.controller), number, workload: self };
+        (0..self.replicas).map(pod)
     }
 
-    /// Its Service and its controller.
-    pub fn objects(self) -> [Value; 2] {
+    /// Its Service and its controller, where Berth has to know them.
+    pub fn objects(self) -> Vec<Value> {
+        if self.kind == "Job" {
+            return Vec::new();
+        }
         let labels = json!({"app": self.app});
         let service = json!({
             "apiVersion": "v1", "kind": "Service",
@@ -79,7 +116,7 @@ impl Workload {
             "metadata": {"namespace": NAMESPACE, "name": self.controller, "labels": labels},
             "spec": {"replicas": self.replicas, "selector": {"matchLabels": labels}},
         });
-        [service, controller]
+        vec![service, controller]
     }
 }
 
@@ -91,16 +128,23 @@ impl Pod {
 
     /// The object while it is on no node.
     pub fn pending(&self) -> Value {
-        let Workload { app, kind, controller, priority, grouped, .. } = self.workload;
+        let Workload { app, kind, controller, replicas, priority, company } = self.workload;
         let mut labels = json!({"app": app});
-        if grouped {
+        let mut annotations = json!({});
+        if company != Company::None {
             labels["leaderworkerset.sigs.k8s.io/name"] = json!(app);
             labels["leaderworkerset.sigs.k8s.io/group-index"] = json!("0");
+            labels["leaderworkerset.sigs.k8s.io/worker-index"] = json!(self.number.to_string());
+            annotations["leaderworkerset.sigs.k8s.io/size"] = json!(replicas.to_string());
+        }
+        if company == Company::ReplicaInOneRack {
+            annotations["berth.dev/required-topology"] = json!(RACK);
         }
         json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {
-                "namespace": NAMESPACE, "name": self.name, "uid": self.uid(), "labels": labels,
+                "namespace": NAMESPACE, "name": self.name, "uid": self.uid(),
+                "labels": labels, "annotations": annotations,
                 "ownerReferences": [{
                     "apiVersion": "apps/v1", "kind": kind, "name": controller,
                     "uid": format!("uid-{controller}"), "controller": true,
