@@ -131,10 +131,9 @@ fn group_object(
         _ => {}
     }
     if let Some(set) = spec.leader_worker_template {
-        let template =
-            |template: &json::PodTemplate| Arc::new(self::template(template, &group.key, interner));
-        group.leader = set.leader_template.as_ref().map(template);
-        group.worker = set.worker_template.as_ref().map(template);
+        let template = |template: json::PodTemplate| Arc::new(self::template(template, &group.key, interner));
+        group.leader = set.leader_template.map(template);
+        group.worker = set.worker_template.map(template);
         group.size = set.size;
         // `Default` is the old name of `None`.
         group.restarts_together = !matches!(set.restart_policy.as_deref(), Some("None" | "Default"));
@@ -142,7 +141,8 @@ fn group_object(
     group
 }
 
-fn template(object: &json::PodTemplate, of: &ObjectKey, interner: &Interner) -> Template {
+fn template(mut object: json::PodTemplate, of: &ObjectKey, interner: &Interner) -> Template {
+    object.spec.as_mut().map(resources::fill_in_requests);
     let labels = object.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     let pairs = labels.into_iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v));
     let spec = object.spec.as_ref();

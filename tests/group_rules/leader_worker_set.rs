@@ -135,3 +135,10 @@ fn groups_that_kube_scheduler_places_itself_are_left_to_it() {
     let stage = scene.open();
     assert_eq!((stage.passing(&theirs).len(), stage.kept()), (3, (0, 0)));
 }
+
+#[test]
+fn a_template_that_names_only_limits_asks_for_them() {
+    let limits = json!({"spec": {"containers": [{"name": "main",
+        "resources": {"requests": {"cpu": "1"}, "limits": {"nvidia.com/gpu": "8", "cpu": "4"}}}]}});
+    assert_eq!(gpu_racks(&limits).racks(&leader(0, "r")), ["three"]);
+}

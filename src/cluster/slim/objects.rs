@@ -174,6 +174,7 @@ pub struct ContainerObject {
 #[derive(Debug, Deserialize)]
 pub struct ResourcesObject {
     pub requests: Option<Quantities>,
+    pub limits: Option<Quantities>,
 }
 
 #[derive(Debug, Deserialize)]

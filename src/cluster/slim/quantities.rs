@@ -12,6 +12,15 @@ use crate::model::Quantity;
 pub struct Quantities(Vec<(String, Quantity)>);
 
 impl Quantities {
+    /// Takes over what is named there and not here.
+    pub fn fill_in(&mut self, others: &Self) {
+        for (name, quantity) in &others.0 {
+            if !self.0.iter().any(|(known, _)| known == name) {
+                self.0.push((name.clone(), *quantity));
+            }
+        }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&str, Quantity)> {
         self.0.iter().map(|(name, quantity)| (&**name, *quantity))
     }

@@ -32,6 +32,17 @@ pub fn of_pod(pod: &PodObject, interner: &Interner) -> (Resources, Resources) {
     (asked, taken)
 }
 
+/// Requests that are not given are what the limits say: so the API server completes a pod when it is created, but not the
+/// template of a custom resource.
+pub fn fill_in_requests(spec: &mut PodSpec) {
+    let containers = spec.containers.iter_mut().chain(&mut spec.init_containers).flatten();
+    for resources in containers.filter_map(|container| container.resources.as_mut()) {
+        if let Some(limits) = &resources.limits {
+            resources.requests.get_or_insert_default().fill_in(limits);
+        }
+    }
+}
+
 /// What a pod made from this will ask for.
 pub fn of_spec(spec: Option<&PodSpec>, interner: &Interner) -> Resources {
     spec.map_or_else(Resources::default, |spec| {
