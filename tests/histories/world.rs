@@ -32,7 +32,8 @@ impl ApiPod {
         pod.failed_attempt = self.failure;
         pod.nominated_node = self.nominated.as_deref().map(Name::from);
         pod.terminating = self.leaving;
-        pod.annotations = [(Name::from("berth.dev/group"), group(self.label).set.name.clone())].into_iter().collect();
+        pod.annotations =
+            [(Name::from("berth.dev/group"), group(self.label).set.name.clone())].into_iter().collect();
         pod.takes = Arc::new(takes(self.label));
         Arc::new(pod)
     }

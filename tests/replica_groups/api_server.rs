@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use berth::cluster::Binder;
 use berth::cluster::binder::ApiBinder;
-use hyper::{Request, Response, StatusCode};
 use http_body_util::Full;
+use hyper::{Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use tokio::runtime::{Builder, Runtime};
@@ -33,8 +33,10 @@ impl ApiServer {
         let service = tower::service_fn(move |request: Request<Body>| {
             let mut desk = shared.lock().unwrap_or_else(PoisonError::into_inner);
             desk.asked = Some(request.uri().path().to_owned());
-            let body = format!(r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"message":"as told","code":{}}}"#,
-                desk.status.as_u16());
+            let body = format!(
+                r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"message":"as told","code":{}}}"#,
+                desk.status.as_u16()
+            );
             let mut answer = Response::new(Full::new(hyper::body::Bytes::from(body)));
             *answer.status_mut() = desk.status;
             std::future::ready(Ok::<_, std::convert::Infallible>(answer))
@@ -47,7 +49,7 @@ impl ApiServer {
     }
 
     pub fn binder(&self) -> Binder {
-        Binder::Api(ApiBinder::new(self.client.clone(), Duration::from_secs(60)))
+        Binder::Api(ApiBinder::new(self.client.clone(), Duration::from_mins(1)))
     }
 
     /// Runs a call by Berth that will be answered with this status; tells which pod it was about.

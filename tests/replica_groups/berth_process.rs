@@ -80,7 +80,8 @@ impl Berth {
     /// Whether Berth says that the pod is bound, when the API server answers with this status.
     pub fn bind(&self, api: &ApiServer, pod: &Pod, node: &str, status: StatusCode) -> bool {
         let body =
-            json!({"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node}).to_string();
+            json!({"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node})
+                .to_string();
         let (answer, asked) = api.answering(status, self.0.bind(body.as_bytes()));
         let path = format!("/api/v1/namespaces/{}/pods/{}/binding", pod.namespace, pod.name);
         assert_eq!(asked.as_deref(), Some(&*path), "the binding goes to the API server");

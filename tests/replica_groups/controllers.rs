@@ -30,10 +30,14 @@ impl World<'_> {
             let led = there(0).is_some_and(|leader| leader.node.is_some());
             // Replicas of a LeaderWorkerSet have fixed names: the old one has to be gone.
             let name_free = |index| kind == Kind::Annotated || !self.name_is_taken(at, index);
-            missing.extend((0..group.size).filter(|index| {
-                let may = kind == Kind::Annotated || *index == 0 || led;
-                may && there(*index).is_none() && name_free(*index)
-            }).map(|index| (at, index)));
+            missing.extend(
+                (0..group.size)
+                    .filter(|index| {
+                        let may = kind == Kind::Annotated || *index == 0 || led;
+                        may && there(*index).is_none() && name_free(*index)
+                    })
+                    .map(|index| (at, index)),
+            );
         }
         missing
     }
@@ -116,9 +120,10 @@ impl World<'_> {
     pub fn delete_member(&mut self, which: usize, graceful: bool) {
         let members = self.uids(|pod| pod.part.is_some() && !pod.leaving);
         if let Some(uid) = nth(&members, which) {
-            let group = self.truth.pods[uid].part.as_ref().map(|part| part.group);
+            if let Some(part) = &self.truth.pods[uid].part {
+                self.truth.groups[part.group].record.excused = true;
+            }
             self.delete(uid, graceful);
-            group.into_iter().for_each(|group| self.truth.groups[group].record.excused = true);
         }
     }
 

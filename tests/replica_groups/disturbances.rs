@@ -30,7 +30,8 @@ impl World<'_> {
     /// Pods whose node is gone are deleted.
     pub fn collect_lost(&mut self) {
         let nodes = &self.truth.nodes;
-        let stranded = |pod: &crate::truth::Pod| pod.node.as_ref().is_some_and(|node| !nodes.contains_key(node));
+        let stranded =
+            |pod: &crate::truth::Pod| pod.node.as_ref().is_some_and(|node| !nodes.contains_key(node));
         for uid in self.uids(stranded) {
             self.note(|| format!("{uid} went with its node"));
             self.remove_pod(&uid);
@@ -42,7 +43,9 @@ impl World<'_> {
         let count = self.truth.nodes.len();
         let Some(model) = self.truth.nodes.values().nth(like % count).cloned() else { return };
         let Some(name) = self.truth.nodes.keys().nth(which % count).cloned() else { return };
-        let Some(node) = self.truth.nodes.get_mut(&name).filter(|node| node.rack != model.rack) else { return };
+        let Some(node) = self.truth.nodes.get_mut(&name).filter(|node| node.rack != model.rack) else {
+            return;
+        };
         node.rack.clone_from(&model.rack);
         node.block.clone_from(&model.block);
         let node = node.clone();

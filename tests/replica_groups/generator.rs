@@ -43,7 +43,7 @@ fn nodes(rng: &mut Rng) -> Vec<NodeSpec> {
         let (cpu, gpus) = (rng.pick(&[2, 3, 4, 4, 6]), rng.pick(&[0, 0, 2, 4]));
         let (ssd, tainted) = (rng.chance(60), rng.chance(12));
         let block = rng.below(blocks);
-        for _ in 0..1 + rng.below(4) {
+        for _ in 0..=rng.below(4) {
             let odd = rng.chance(15);
             nodes.push(NodeSpec {
                 name: format!("n{}", nodes.len()),
@@ -72,8 +72,12 @@ fn set(rng: &mut Rng, at: usize) -> SetSpec {
         (30, (Some(Level::Block), Some(Level::Rack))),
         (10, (None, Some(Level::Rack))),
     ]);
-    let exclusive =
-        rng.weighted(&[(65, None), (15, Some(Scope::Set)), (10, Some(Scope::Namespace)), (10, Some(Scope::Cluster))]);
+    let exclusive = rng.weighted(&[
+        (65, None),
+        (15, Some(Scope::Set)),
+        (10, Some(Scope::Namespace)),
+        (10, Some(Scope::Cluster)),
+    ]);
     let exclusive = exclusive.filter(|_| required.is_some());
     SetSpec {
         name: format!("s{at}"),

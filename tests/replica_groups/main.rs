@@ -17,6 +17,7 @@
 
 mod api_server;
 mod berth_process;
+mod campaign;
 mod controllers;
 #[path = "../support/differential/mod.rs"]
 mod differential;
@@ -34,51 +35,18 @@ mod truth;
 mod watch;
 mod world;
 
-use std::sync::Mutex;
-use std::thread;
-
 use api_server::ApiServer;
 use differential::rng::Rng;
-use differential::seeds::{FIXED_SEED, batches};
-use scenario::Scenario;
-
-/// Plays histories on all processors, and tells of the first that breaks a promise.
-fn play_all(prefix: &str, count: u64, generate: fn(&mut Rng) -> Scenario) {
-    let work = Mutex::new(batches(prefix, count).collect::<Vec<_>>().into_iter());
-    let config = berth_process::config();
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                let api = ApiServer::start();
-                loop {
-                    let next = work.lock().expect("nobody panicked here").next();
-                    let Some((seed, ids)) = next else { break };
-                    for id in ids {
-                        let scenario = generate(&mut Rng::of(seed, id));
-                        if let Err(violation) = play::play(&scenario, &api, &config) {
-                            let same = |other: &Scenario| {
-                                let again = play::play(other, &api, &config);
-                                again.is_err_and(|other| other.promise == violation.promise)
-                            };
-                            let small = shrink::shrink(&scenario, same);
-                            let story = play::tell(&small, &api, &config).join("\n");
-                            panic!("seed {seed}, history {id}: {violation}\n{small:#?}\n{story}");
-                        }
-                    }
-                }
-            });
-        }
-    });
-}
+use differential::seeds::FIXED_SEED;
 
 #[test]
 fn promises_hold_in_any_history() {
-    play_all("BERTH_GROUPS", 10_000, generator::history);
+    campaign::run("BERTH_GROUPS", 10_000, generator::history);
 }
 
 #[test]
 fn groups_that_compete_for_room_are_never_left_in_pieces() {
-    play_all("BERTH_CONTEST", 2_000, generator::contest);
+    campaign::run("BERTH_CONTEST", 2_000, generator::contest);
 }
 
 /// The generator is only worth what it reaches.

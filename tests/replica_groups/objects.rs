@@ -28,9 +28,7 @@ pub fn node(node: &NodeSpec) -> Value {
 
 /// The object behind the groups of a set, if there is one.
 pub fn set(set: &SetSpec) -> Option<Value> {
-    let template = |needs: Needs| {
-        json!({"metadata": {"labels": {TEAM: set.name}}, "spec": spec(needs, &set.name, set.priority)})
-    };
+    let template = |needs: Needs| json!({"metadata": {"labels": {TEAM: set.name}}, "spec": spec(needs, &set.name, set.priority)});
     let leader = if set.leader == set.worker { Value::Null } else { template(set.leader) };
     (set.kind == Kind::LeaderWorker).then(|| {
         json!({"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
@@ -55,7 +53,8 @@ pub fn pod(pod: &Pod, truth: &Truth) -> Value {
             }
             Kind::LeaderWorker => {
                 say(&format!("{LWS}/size"), part.size.to_string());
-                let mut label = |key: &str, value: String| labels.insert(format!("{LWS}/{key}"), value.into());
+                let mut label =
+                    |key: &str, value: String| labels.insert(format!("{LWS}/{key}"), value.into());
                 label("name", set.name.clone());
                 label("group-index", group.number.to_string());
                 label("group-key", format!("{}-{}", set.name, group.number));

@@ -3,6 +3,8 @@
 //! Steps name what they concern by number, taken modulo what there is at that moment. So a history from which steps were
 //! taken out is a history too, and failures can be made small.
 
+use std::fmt;
+
 pub const RACK: &str = "example.com/rack";
 pub const BLOCK: &str = "example.com/block";
 
@@ -15,6 +17,14 @@ pub struct Scenario {
     pub follows_scores: bool,
     /// Whether the rest of the history is played after its last step; a contest ends when nobody moves any more.
     pub ending: Ending,
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.nodes.iter().try_for_each(|node| writeln!(f, "{node:?}"))?;
+        self.sets.iter().try_for_each(|set| writeln!(f, "{set:?}"))?;
+        writeln!(f, "kube-scheduler follows scores: {}", self.follows_scores)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,6 +16,10 @@ impl World<'_> {
         let candidates: Vec<String> = fitting.map(|node| node.name.clone()).collect();
         if candidates.is_empty() {
             self.note(|| format!("{} fits nowhere", pod.uid));
+            if self.offers.remove(uid).is_some() {
+                // Not what the status said before, so it is written down.
+                self.fail(uid);
+            }
             return Ok(false);
         }
         let object = objects::pod(&pod, &self.truth);
@@ -65,8 +69,12 @@ impl World<'_> {
         }
         let scores = self.berth.prioritize(object, offered);
         let highest = scores.iter().max().copied().unwrap_or_default();
-        let best: Vec<&String> =
-            offered.iter().zip(&scores).filter(|(_, score)| **score == highest).map(|(node, _)| node).collect();
+        let best: Vec<&String> = offered
+            .iter()
+            .zip(&scores)
+            .filter(|(_, score)| **score == highest)
+            .map(|(node, _)| node)
+            .collect();
         best[pick % best.len()].clone()
     }
 

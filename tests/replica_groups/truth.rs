@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use crate::scenario::{Kind, Level, Needs, NodeSpec, Scope, SetSpec};
+pub use crate::scenario::{Level, Needs, NodeSpec, Scope, SetSpec};
 
 #[derive(Clone, Debug)]
 pub struct Pod {
@@ -99,10 +99,6 @@ impl Truth {
 
     pub fn is_whole(&self, group: usize) -> bool {
         self.bound_members(group).count() >= self.groups[group].size
-    }
-
-    pub fn pod_named(&self, namespace: &str, name: &str) -> Option<&Pod> {
-        self.pods.values().find(|pod| pod.namespace == namespace && pod.name == name)
     }
 
     pub fn nodes_in<'a>(&'a self, level: Level, domain: &'a str) -> impl Iterator<Item = &'a NodeSpec> {

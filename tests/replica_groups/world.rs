@@ -16,7 +16,7 @@ use crate::truth::{Pod, Truth};
 use crate::watch::{Event, News, Watch};
 
 /// For how long room is kept while nobody comes, and decisions are remembered: the default of both settings.
-pub const TTL: Duration = Duration::from_secs(60);
+pub const TTL: Duration = Duration::from_mins(1);
 /// By how much Berth's picture is late at most. A watch that is later than the time to live counts as cut.
 const LAG: Duration = Duration::from_secs(10);
 /// After so long kube-scheduler gives up on a binding.
@@ -156,7 +156,9 @@ impl<'a> World<'a> {
     /// More time than anything is remembered for, in several ticks, while nobody does anything.
     pub fn pass_long(&mut self) {
         let partial = (0..self.truth.groups.len()).any(|group| {
-            self.has_begun(group) && !self.truth.is_whole(group) && self.truth.set_of(group).required.is_some()
+            self.has_begun(group)
+                && !self.truth.is_whole(group)
+                && self.truth.set_of(group).required.is_some()
         });
         self.seen.expired_in_pieces |= partial;
         self.attempts.clear();
@@ -183,7 +185,8 @@ impl<'a> World<'a> {
 
 /// What a list would say.
 fn everything(truth: &Truth) -> Vec<Event> {
-    let nodes = truth.nodes.values().map(|node| Event::Shown(ObjectKind::Node, objects::node(node).to_string()));
+    let nodes =
+        truth.nodes.values().map(|node| Event::Shown(ObjectKind::Node, objects::node(node).to_string()));
     let sets = truth.sets.iter().filter_map(objects::set);
     let sets = sets.map(|set| Event::Shown(ObjectKind::LeaderWorkerSet, set.to_string()));
     let pods = truth.pods.values();

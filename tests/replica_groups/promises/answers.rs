@@ -42,7 +42,9 @@ impl World<'_> {
 
     fn check_domain(&self, pod: &Pod, part: &Part, offered: &[String]) -> Result<(), Violation> {
         let set = self.truth.set_of(part.group);
-        let (Some(level), record) = (set.required, &self.truth.groups[part.group].record) else { return Ok(()) };
+        let (Some(level), record) = (set.required, &self.truth.groups[part.group].record) else {
+            return Ok(());
+        };
         if record.disturbed {
             return Ok(());
         }
@@ -62,7 +64,8 @@ impl World<'_> {
         let rest = Crew::missing(&self.truth, part.group, &under_way);
         for node in nodes {
             if !occupancy.with(pod, &node.name).packs(&rest, &around) {
-                let text = format!("{} on {}: the rest does not fit into {domain}, {rest:?}", pod.uid, node.name);
+                let text =
+                    format!("{} on {}: the rest does not fit into {domain}, {rest:?}", pod.uid, node.name);
                 return Err(Violation::new("all or nothing", text));
             }
         }
@@ -87,7 +90,7 @@ impl World<'_> {
     /// everything, and nobody else has a claim. Searching is exact for members that are all alike.
     fn would_fit_as_preferred(&self, part: &Part) -> bool {
         let set = self.truth.set_of(part.group);
-        let Some(level) = set.preferred else { return false };
+        let (Some(_), Some(level)) = (set.required, set.preferred) else { return false };
         let certain = self.follows_scores
             && set.leader == set.worker
             && self.watch.is_empty()
@@ -125,7 +128,10 @@ impl World<'_> {
         let domain = self.truth.nodes.get(node).and_then(|node| node.domain(level));
         (0..self.truth.groups.len()).any(|other| {
             self.truth.objects(group, other)
-                && self.truth.running_members(other).any(|(_, node)| domain.is_some() && node.domain(level) == domain)
+                && self
+                    .truth
+                    .running_members(other)
+                    .any(|(_, node)| domain.is_some() && node.domain(level) == domain)
         })
     }
 }

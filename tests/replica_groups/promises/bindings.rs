@@ -17,8 +17,10 @@ impl World<'_> {
         let (set, record) = (self.truth.set_of(part.group), &self.truth.groups[part.group].record);
         let Some(level) = set.required.filter(|_| !record.disturbed) else { return Ok(()) };
         let domain = node.domain(level);
-        let apart =
-            self.truth.running_members(part.group).find(|(_, other)| domain.is_none() || other.domain(level) != domain);
+        let apart = self
+            .truth
+            .running_members(part.group)
+            .find(|(_, other)| domain.is_none() || other.domain(level) != domain);
         match apart {
             Some((other, place)) => {
                 let text =
@@ -52,7 +54,8 @@ impl World<'_> {
         if self.truth.groups[group].record.disturbed {
             return Ok(());
         }
-        for other in (0..self.truth.groups.len()).filter(|other| !self.truth.groups[*other].record.disturbed) {
+        for other in (0..self.truth.groups.len()).filter(|other| !self.truth.groups[*other].record.disturbed)
+        {
             // Each measures by its own domains.
             for asking in [group, other] {
                 let asked = if asking == group { other } else { group };
@@ -61,8 +64,13 @@ impl World<'_> {
                 let shared = |place: &NodeSpec| {
                     place.domain(level).is_some() && place.domain(level) == node.domain(level)
                 };
-                if let Some((neighbour, _)) = self.truth.running_members(other).find(|(_, place)| shared(place)) {
-                    let text = format!("{} goes to {}, where {} is in the same {level:?}", pod.uid, node.name, neighbour.uid);
+                if let Some((neighbour, _)) =
+                    self.truth.running_members(other).find(|(_, place)| shared(place))
+                {
+                    let text = format!(
+                        "{} goes to {}, where {} is in the same {level:?}",
+                        pod.uid, node.name, neighbour.uid
+                    );
                     return Err(Violation::new("exclusive", text));
                 }
             }

@@ -11,22 +11,30 @@ use crate::world::{TTL, World};
 const MARGIN: Duration = Duration::from_secs(2);
 
 impl World<'_> {
-    /// After a pod was given a place: nobody's room was taken.
-    pub fn check_room_kept(&self, newcomer: &Pod) -> Result<(), Violation> {
-        let occupancy = self.occupancy();
-        let under_way: Vec<&Pod> = self.assumed().map(|(pod, _)| pod).collect();
+    /// After a pod was given a place: it took nobody's room, unless it matters more.
+    pub fn check_room_kept(&mut self, newcomer: &Pod) -> Result<(), Violation> {
         for at in 0..self.truth.groups.len() {
-            let group = &self.truth.groups[at];
-            let (Some(level), false) = (self.truth.set_of(at).required, group.record.excused) else { continue };
-            let place = self.placed_members(at).find_map(|(_, node)| self.truth.nodes.get(node));
-            let (Some(place), rest) = (place, Crew::missing(&self.truth, at, &under_way)) else { continue };
-            if !rest.is_empty() && !occupancy.packs(&rest, &around(&self.truth, level, place)) {
-                let domain = place.domain(level);
-                let text = format!("{} took room that group {at} needs in {domain:?} for {rest:?}", newcomer.uid);
-                return Err(Violation::new("room is kept", text));
+            let Some(shortage) = self.shortage(at) else { continue };
+            if newcomer.priority > self.truth.set_of(at).priority {
+                self.truth.groups[at].record.excused = true;
+            } else {
+                return Err(Violation::new("room is kept", format!("{} took it: {shortage}", newcomer.uid)));
             }
         }
         Ok(())
+    }
+
+    /// What a group lacks that counts on its room.
+    fn shortage(&self, group: usize) -> Option<String> {
+        let level = self.truth.set_of(group).required?;
+        if self.truth.groups[group].record.excused {
+            return None;
+        }
+        let under_way: Vec<&Pod> = self.assumed().map(|(pod, _)| pod).collect();
+        let rest = Crew::missing(&self.truth, group, &under_way);
+        let place = self.placed_members(group).find_map(|(_, node)| self.truth.nodes.get(node))?;
+        let enough = rest.is_empty() || self.occupancy().packs(&rest, &around(&self.truth, level, place));
+        (!enough).then(|| format!("group {group} in {:?} has no room for {rest:?}", place.domain(level)))
     }
 
     /// A member was bound that had been let in at `since`.
