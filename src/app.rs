@@ -108,6 +108,7 @@ impl App {
             freshness: Arc::default(),
             metrics,
         };
+        shared.store.recognise_groups(&shared.config.load());
         let verbs_listener = bind(options.listen).await?;
         let admin_listener = bind(options.admin_listen).await?;
         let verbs_address = verbs_listener.local_addr()?;
@@ -128,6 +129,7 @@ impl App {
                 seen,
                 config: shared.config.clone(),
                 engine: engine.clone(),
+                store: shared.store.clone(),
                 certificates,
                 metrics: shared.metrics.clone(),
             };

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::config::{self, Config, NominatedNodePolicy, PreemptionMode};
+use crate::ledger::Reservation;
 use crate::metrics::Metrics;
 use crate::policy::preemption::{self, Candidate, Fate};
+use crate::policy::replica_group::ReplicaGroup;
 use crate::policy::topology_spread::TopologySpread;
-use crate::policy::{Nominated, Policy, Question, Verdicts, nominated_node};
+use crate::policy::{Nominated, Policy, Question, Rejection, Verdicts, nominated_node};
 use crate::view::{Needs, View};
 
 /// The scale on which kube-scheduler takes scores from an extender.
@@ -21,7 +23,8 @@ pub struct Panicked;
 
 /// The policies of a configuration, in the order in which they are asked.
 fn policies(config: &Config) -> Policies {
-    vec![Box::new(TopologySpread::new(&config.topology_spread))]
+    let groups = ReplicaGroup::new(&config.replica_groups);
+    vec![Box::new(groups), Box::new(TopologySpread::new(&config.topology_spread))]
 }
 
 /// Policies, in the order in which they are asked.
@@ -60,6 +63,24 @@ impl Engine {
         Ok(needs)
     }
 
+    /// What the view must provide to work out what has to be kept for what is running already.
+    pub fn restore_needs(&self, view: &View) -> Result<Needs, Panicked> {
+        let mut needs = Needs::default();
+        for policy in &self.policies {
+            needs.extend(self.catching("restore", policy.name(), || policy.restore_needs(view))?);
+        }
+        Ok(needs)
+    }
+
+    /// Room that has to be kept for what is running already.
+    pub fn restore(&self, view: &View) -> Result<Vec<Reservation>, Panicked> {
+        let mut restored = Vec::new();
+        for policy in &self.policies {
+            restored.extend(self.catching("restore", policy.name(), || policy.restore(view))?);
+        }
+        Ok(restored)
+    }
+
     /// Which candidates may be used. A nominated node that may be used is the only one that passes.
     pub fn filter(&self, question: Question<'_>) -> Result<Verdicts, Panicked> {
         let nominated = if self.nominated_first { nominated_node::position(&question) } else { None };
@@ -85,8 +106,16 @@ impl Engine {
 
     /// Counts the verdicts of an answer that is really given.
     pub fn count(&self, verdicts: &Verdicts) {
+        // A policy mostly has one reason for all.
+        let mut counted: Vec<(&'static Rejection, u64)> = Vec::new();
         for (_, why) in verdicts.rejections() {
-            self.metrics.nodes_rejected.with_label_values(&[why.policy, why.reason]).inc();
+            match counted.iter_mut().find(|(known, _)| std::ptr::eq(*known, why)) {
+                Some((_, count)) => *count += 1,
+                None => counted.push((why, 1)),
+            }
+        }
+        for (why, count) in counted {
+            self.metrics.nodes_rejected.with_label_values(&[why.policy, why.reason]).inc_by(count);
         }
         if let Some(nominated) = verdicts.nominated() {
             self.metrics.nominated_nodes.with_label_values(&[nominated.label()]).inc();

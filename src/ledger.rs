@@ -24,12 +24,15 @@
 //! - Entries expire by the ledger's own clock ([`Ledger::advance`]), which stands still while the pod
 //!   watch is cut: a confirmation that cannot arrive must not make us forget a placement.
 
+pub mod reservations;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use imbl::HashMap;
 
-use crate::model::{Name, ObjectKey, Pod, Uid};
+pub use self::reservations::{Hold, Reservation, Reservations, Seat};
+use crate::model::{GroupKey, Name, ObjectKey, Pod, Resources, Uid};
 
 /// How far a decision has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +118,7 @@ impl DropCause {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     entries: HashMap<Uid, Entry>,
+    reservations: Reservations,
     clock: Duration,
 }
 
@@ -134,9 +138,39 @@ impl Ledger {
         self.entries.len()
     }
 
-    /// Whether no pod is under way.
+    /// Whether no pod is under way and no room is kept: nobody's time runs.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries.is_empty() && self.reservations.is_empty()
+    }
+
+    /// Room kept for members of groups.
+    pub fn reservations(&self) -> &Reservations {
+        &self.reservations
+    }
+
+    /// Keeps room for the members of a group.
+    pub fn reserve(&mut self, reservation: Reservation, ttl: Duration) {
+        self.reservations.keep(reservation, self.clock, ttl);
+    }
+
+    /// A member of a group got a place.
+    pub fn sit_down(&mut self, group: &GroupKey, asks: &Resources, host: &str) {
+        self.reservations.sit_down(group, asks, host);
+    }
+
+    /// A member of a group lost its place before it was really there.
+    pub fn stand_up(&mut self, group: &GroupKey, asks: &Arc<Resources>, host: &Name) {
+        self.reservations.stand_up(group, asks, host);
+    }
+
+    /// A member of a group was bound.
+    pub fn progress(&mut self, group: &GroupKey) {
+        self.reservations.progress(group, self.clock);
+    }
+
+    /// Nobody is left who could use what is kept for a group.
+    pub fn release(&mut self, group: &GroupKey) {
+        self.reservations.release(group);
     }
 
     /// Filter answered for `pod`. `only` is the node when exactly one was offered.
@@ -228,9 +262,11 @@ impl Ledger {
         self.entries.values().filter(other).map(|entry| entry.pod.uid.clone()).collect()
     }
 
-    /// Lets the ledger's clock run on by `elapsed` and tells whose time is up.
+    /// Lets the ledger's clock run on by `elapsed` and tells which pods' time is up. Reservations whose time is up are
+    /// given up.
     pub fn advance(&mut self, elapsed: Duration) -> Vec<Uid> {
         self.clock += elapsed;
+        self.reservations.expire(self.clock);
         let over = |entry: &&Entry| entry.deadline <= self.clock;
         self.entries.values().filter(over).map(|entry| entry.pod.uid.clone()).collect()
     }

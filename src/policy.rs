@@ -5,12 +5,14 @@
 pub mod fit;
 pub mod nominated_node;
 pub mod preemption;
+pub mod replica_group;
 pub mod topology_spread;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use self::preemption::Candidate;
+use crate::ledger::Reservation;
 use crate::model::{Pod, Uid};
 use crate::view::{Needs, View};
 
@@ -49,6 +51,16 @@ pub trait Policy: Send + Sync {
 
     /// Adds to the score of each candidate, `scores[i]` being that of `candidates[i]`.
     fn prioritize(&self, _question: Question<'_>, _scores: &mut [i64]) {}
+
+    /// What the view must provide before [`Policy::restore`] is asked.
+    fn restore_needs(&self, _view: &View) -> Needs {
+        Needs::default()
+    }
+
+    /// Room that has to be kept for what is running already, as after a restart.
+    fn restore(&self, _view: &View) -> Vec<Reservation> {
+        Vec::new()
+    }
 }
 
 /// Why a node is rejected.
@@ -74,6 +86,7 @@ pub struct Verdicts {
     uncertain: bool,
     awaited: Vec<Uid>,
     nominated: Option<Nominated>,
+    reservation: Option<Reservation>,
 }
 
 /// What became of the candidate that is the pod's nominated node.
@@ -108,6 +121,7 @@ impl Verdicts {
             uncertain: false,
             awaited: Vec::new(),
             nominated: None,
+            reservation: None,
         }
     }
 
@@ -137,6 +151,16 @@ impl Verdicts {
     /// The pods that are worth waiting for.
     pub fn awaited(&self) -> &[Uid] {
         &self.awaited
+    }
+
+    /// The answer holds only if this room is kept for the pod's group; no seats: nothing has to be kept any more.
+    pub fn reserve(&mut self, reservation: Reservation) {
+        self.reservation = Some(reservation);
+    }
+
+    /// The room that has to be kept for the pod's group, if that is to change.
+    pub fn reservation(&self) -> Option<&Reservation> {
+        self.reservation.as_ref()
     }
 
     /// Settles what became of the nominated node. If it is kept, it is the only one that passes.

@@ -15,8 +15,9 @@ use crate::cluster::{Binder, Freshness, Interner, Store};
 use crate::config::Config;
 use crate::engine::{Engine, Panicked};
 use crate::metrics::Metrics;
-use crate::model::{Name, Object, ObjectKey, Pod, Uid};
+use crate::model::{Name, Object, ObjectKey, Pod};
 use crate::policy::{Question, Verdicts};
+use crate::view::View;
 use crate::view::change::{Change, Offer};
 use crate::wire::{BindArgs, Candidates, SchedulingArgs, WireError, reply};
 
@@ -142,6 +143,7 @@ impl Verbs {
     pub fn in_memory(config: Config, objects: Vec<Object>) -> Result<Self, prometheus::Error> {
         let metrics = Arc::new(Metrics::new()?);
         let store = Arc::new(Store::new(metrics.clone()));
+        store.recognise_groups(&config);
         store.apply(objects.into_iter().map(Change::Upsert));
         let freshness = Arc::new(Freshness::default());
         freshness.mark_all_current();
@@ -185,17 +187,17 @@ impl Verbs {
             Ok((_, _, true)) => return Ok(None),
             Ok((verdicts, false, false)) => {
                 let offer = self.offer(&candidates, &verdicts);
-                self.record(&pod, offer, verdicts.awaited());
+                self.record(&pod, offer, &verdicts);
                 return Ok(Some(reply::filter(&candidates, &verdicts)));
             }
             Ok((verdicts, true, false)) => {
-                self.record(&pod, Offer::None, verdicts.awaited());
+                self.record(&pod, Offer::None, &verdicts);
                 // Not a rejection: that could evict pods for a place that may well be free.
                 return Ok(Some(reply::filter_error(UNDECIDED)));
             }
             Err(doubt) => doubt.to_string(),
         };
-        self.record(&pod, Offer::None, &[]);
+        self.record(&pod, Offer::None, &Verdicts::all_pass(0));
         Ok(Some(reply::filter_error(&reason)))
     }
 
@@ -229,6 +231,9 @@ impl Verbs {
         }
         let engine = self.engine.load_full();
         let mut view = self.store.view();
+        if !view.reservations_are_rebuilt() {
+            view = self.restore(&engine)?;
+        }
         // What is missing is made once and kept up from then on. It is asked again what is needed, for the view
         // that has it may be another one by then.
         loop {
@@ -249,13 +254,40 @@ impl Verbs {
         Ok(ask(&engine, Question { pod, candidates, evictions: &[], view: &view })?)
     }
 
-    /// Puts into the ledger what filter answered, and that `overdue` pods were waited for in vain. Whatever was
-    /// decided about the pod before is void.
-    fn record(&self, pod: &Arc<Pod>, offer: Offer, overdue: &[Uid]) {
-        let ttl = self.config.load().server.ledger_ttl.0;
+    /// Works out what has to be kept for groups of which some members are running already: the first thing after a start.
+    fn restore(&self, engine: &Engine) -> Result<Arc<View>, Panicked> {
+        let needs = engine.restore_needs(&self.store.view())?;
+        let ttl = self.config.load().replica_groups.reservation_ttl.0;
+        let mut result = Ok(());
+        let view = self.store.write(|view| {
+            view.provide(&needs);
+            if !view.reservations_are_rebuilt() {
+                match engine.restore(view) {
+                    Ok(restored) => restored.into_iter().for_each(|kept| view.reserve(kept, ttl)),
+                    Err(panicked) => result = Err(panicked),
+                }
+                view.mark_reservations_rebuilt();
+            }
+            Vec::new()
+        });
+        result.map(|()| view)
+    }
+
+    /// Puts into the ledger what filter answered, what has to be kept for the pod's group, and who was waited for in
+    /// vain. Whatever was decided about the pod before is void.
+    fn record(&self, pod: &Arc<Pod>, offer: Offer, verdicts: &Verdicts) {
+        let config = self.config.load();
+        let ttl = config.server.ledger_ttl.0;
         self.store.write(|view| {
-            view.mark_overdue(overdue);
-            view.offer(pod, offer, ttl)
+            view.mark_overdue(verdicts.awaited());
+            let mut dropped = Vec::new();
+            if let Some(reservation) = verdicts.reservation() {
+                // It was worked out as if the pod were nowhere.
+                dropped.extend(view.withdraw(&pod.uid));
+                view.reserve(reservation.clone(), config.replica_groups.reservation_ttl.0);
+            }
+            dropped.extend(view.offer(pod, offer, ttl));
+            dropped
         });
     }
 

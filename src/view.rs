@@ -56,8 +56,10 @@ pub struct View {
     groups: Gatherings<Arc<GroupKey>>,
     /// Members that have no place yet, by their replica group.
     waiting: Gatherings<Arc<GroupKey>>,
-    /// Placed pods with required anti-affinity, all under one key.
-    standoffish: Gatherings<()>,
+    /// Placed pods with required anti-affinity, by its topology keys.
+    standoffish: Gatherings<Name>,
+    /// Whether reservations have been worked out from the running members since Berth began.
+    reservations_rebuilt: bool,
     counters: Counters,
     domains: HashMap<Name, Arc<Domains>>,
 }
@@ -197,9 +199,19 @@ impl View {
         self.waiting.iter()
     }
 
-    /// Pods with a place that will not share its domain with some others.
-    pub fn standoffish(&self) -> impl Iterator<Item = &Arc<Pod>> {
-        self.standoffish.of(&())
+    /// Pods with a place that will not share its domain of this key with some others.
+    pub fn standoffish(&self, topology_key: &str) -> impl Iterator<Item = &Arc<Pod>> {
+        self.standoffish.of(topology_key)
+    }
+
+    /// The topology keys of which some pods will not share a domain with some others.
+    pub fn standoffish_keys(&self) -> impl Iterator<Item = &Name> {
+        self.standoffish.iter().map(|(key, _)| key)
+    }
+
+    /// Whether reservations have been worked out from the running members since Berth began.
+    pub fn reservations_are_rebuilt(&self) -> bool {
+        self.reservations_rebuilt
     }
 
     /// Who says which pods are members of which group.

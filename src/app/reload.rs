@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+use crate::cluster::Store;
 use crate::config::{self, Config, ConfigError};
 use crate::engine::Engine;
 use crate::metrics::Metrics;
@@ -25,6 +26,8 @@ pub struct Reloader {
     pub config: Arc<ArcSwap<Config>>,
     /// Who decides by them.
     pub engine: Arc<ArcSwap<Engine>>,
+    /// Who knows the groups.
+    pub store: Arc<Store>,
     /// The certificates in force.
     pub certificates: Vec<Arc<Certificates>>,
     /// Who counts reloads.
@@ -61,6 +64,7 @@ impl Reloader {
     }
 
     fn accept(&self, config: Config) {
+        self.store.recognise_groups(&config);
         self.engine.store(Arc::new(Engine::new(&config, self.metrics.clone())));
         let old = self.config.swap(Arc::new(config));
         let new = self.config.load();

@@ -1,10 +1,10 @@
-//! One copy of each string, label set and set of requests, however many objects carry it.
+//! One copy of each string, label set, and set of requests or requirements, however many objects carry it.
 
 use std::sync::Arc;
 
 use dashmap::DashMap;
 
-use crate::model::{Labels, Name, Resources};
+use crate::model::{Labels, Name, Requirements, Resources};
 
 /// Hands out one shared copy per distinct string, label set and set of requests.
 ///
@@ -16,6 +16,7 @@ pub struct Interner {
     names: DashMap<Name, ()>,
     label_sets: DashMap<Labels, ()>,
     resources: DashMap<Arc<Resources>, ()>,
+    requirements: DashMap<Arc<Requirements>, ()>,
 }
 
 impl Interner {
@@ -45,8 +46,17 @@ impl Interner {
         self.resources.entry(Arc::new(resources)).or_default().key().clone()
     }
 
+    /// The shared copy of `requirements`; pods of one workload ask the same of their nodes.
+    pub fn requirements(&self, requirements: Requirements) -> Arc<Requirements> {
+        if let Some(known) = self.requirements.get(&requirements) {
+            return known.key().clone();
+        }
+        self.requirements.entry(Arc::new(requirements)).or_default().key().clone()
+    }
+
     /// Forgets what is not in use any more. Names go last: the others hold some.
     pub fn sweep(&self) {
+        self.requirements.retain(|requirements, ()| Arc::strong_count(requirements) > 1);
         self.resources.retain(|resources, ()| Arc::strong_count(resources) > 1);
         self.label_sets.retain(|labels, ()| labels.is_shared());
         self.names.retain(|name, ()| Arc::strong_count(name) > 1);
@@ -54,7 +64,7 @@ impl Interner {
 
     /// How many strings and sets are held.
     pub fn len(&self) -> usize {
-        self.names.len() + self.label_sets.len() + self.resources.len()
+        self.names.len() + self.label_sets.len() + self.resources.len() + self.requirements.len()
     }
 
     /// Whether nothing is held.

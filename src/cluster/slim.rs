@@ -131,7 +131,8 @@ fn group_object(
         _ => {}
     }
     if let Some(set) = spec.leader_worker_template {
-        let template = |template: &json::PodTemplate| Arc::new(self::template(template, &group.key, interner));
+        let template =
+            |template: &json::PodTemplate| Arc::new(self::template(template, &group.key, interner));
         group.leader = set.leader_template.as_ref().map(template);
         group.worker = set.worker_template.as_ref().map(template);
         group.size = set.size;
@@ -148,7 +149,8 @@ fn template(object: &json::PodTemplate, of: &ObjectKey, interner: &Interner) -> 
     Template {
         labels: interner.labels(pairs),
         asks: interner.resources(resources::of_spec(spec, interner)),
-        requirements: spec.map_or_else(Requirements::nothing, |spec| Arc::new(requirements_of(spec))),
+        requirements: spec
+            .map_or_else(Requirements::nothing, |spec| interner.requirements(requirements_of(spec))),
         apart: spec.and_then(|spec| apart(spec, &of.namespace, interner)),
     }
 }
@@ -169,12 +171,12 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
     // Mostly the same, and then one look-up less.
     let takes = if *asks == takes { asks.clone() } else { interner.resources(takes) };
     let node = spec.and_then(|spec| name(&spec.node_name));
-    let waiting = spec.filter(|_| node.is_none());
     Pod {
         // Not interned: UIDs are all different.
         uid: meta.uid.as_deref().unwrap_or_default().into(),
         group: None,
-        requirements: waiting.map_or_else(Requirements::nothing, |spec| Arc::new(requirements_of(spec))),
+        requirements: spec
+            .map_or_else(Requirements::nothing, |spec| interner.requirements(requirements_of(spec))),
         apart: spec.and_then(|spec| apart(spec, &key.namespace, interner)),
         key,
         labels,

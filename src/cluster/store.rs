@@ -6,6 +6,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::view::View;
 use crate::view::change::{Change, Dropped};
@@ -41,6 +42,17 @@ impl Store {
     /// Takes in what a watch tells, all of it at once.
     pub fn apply(&self, changes: impl IntoIterator<Item = Change>) {
         self.write(|view| changes.into_iter().flat_map(|change| view.apply(change)).collect());
+    }
+
+    /// From now on groups are recognised as the configuration says.
+    pub fn recognise_groups(&self, config: &Config) {
+        let recogniser = Arc::new(config.replica_groups.recogniser());
+        if *self.view().recogniser() != recogniser {
+            self.write(|view| {
+                view.set_recogniser(recogniser);
+                Vec::new()
+            });
+        }
     }
 
     /// Makes a change, publishes it, and tells what is published then.

@@ -220,10 +220,7 @@ pub fn validate(config: &ReplicaGroups) -> Result<(), Wrong> {
         if is_label_key(key) { Ok(()) } else { Err(Wrong::new(path, "must be a label key")) }
     };
     let topology = |path: &str, topology: &Topology| {
-        for (name, asked) in [
-            ("required", &topology.required),
-            ("preferred", &topology.preferred),
-        ] {
+        for (name, asked) in [("required", &topology.required), ("preferred", &topology.preferred)] {
             asked.iter().try_for_each(|asked| key(&format!("{path}.{name}"), asked))?;
         }
         if topology.exclusive.is_some() && topology.required.is_none() {

@@ -1,8 +1,6 @@
 //! Checks of the spreading constraints, as kube-scheduler makes them of its own defaults.
 
-use super::schema::{
-    DefaultingType, SpreadConstraint, TopologySpread, WhenUnsatisfiable,
-};
+use super::schema::{DefaultingType, SpreadConstraint, TopologySpread, WhenUnsatisfiable};
 use super::selector;
 use super::validate::Wrong;
 use crate::model::label_syntax::is_label_key;

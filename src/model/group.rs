@@ -53,6 +53,13 @@ pub struct Membership {
     pub subgroup: Option<Subgroup>,
 }
 
+impl Membership {
+    /// Whether it matters where the group is. Otherwise its pods are placed one by one, as if they were no group.
+    pub fn has_wishes(&self) -> bool {
+        !self.wishes.are_none() || self.subgroup.is_some()
+    }
+}
+
 /// Where a group is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
@@ -65,7 +72,7 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    /// Whether nothing is wished for: such pods are placed one by one, as if they were no group.
+    /// Whether nothing is wished for.
     pub fn are_none(&self) -> bool {
         self.required.is_none() && self.preferred.is_none()
     }
@@ -161,8 +168,10 @@ mod tests {
 
     #[test]
     fn parts_of_a_group_as_leader_worker_sets_number_them() {
-        let parts = |size, leader_excluded| Subgroup { index: 0, size, topology: "rack".into(), leader_excluded };
-        let of = |parts: Subgroup, size| (0..size).map(|member| parts.of_member(member, size)).collect::<Vec<_>>();
+        let parts =
+            |size, leader_excluded| Subgroup { index: 0, size, topology: "rack".into(), leader_excluded };
+        let of =
+            |parts: Subgroup, size| (0..size).map(|member| parts.of_member(member, size)).collect::<Vec<_>>();
         assert_eq!(of(parts(2, false), 4), [Some(0), Some(0), Some(1), Some(1)]);
         assert_eq!(of(parts(2, false), 5), [Some(0), Some(0), Some(0), Some(1), Some(1)]);
         assert_eq!(of(parts(2, true), 5), [None, Some(0), Some(0), Some(1), Some(1)]);

@@ -39,7 +39,7 @@ pub struct Pod {
     pub asks: Arc<Resources>,
     /// What it takes where it is placed. The same, but for pods whose containers are being resized.
     pub takes: Arc<Resources>,
-    /// What it asks of a node. Not kept once it is on one.
+    /// What it asks of a node.
     pub requirements: Arc<Requirements>,
     /// Its terms of required anti-affinity, if it has any.
     pub apart: Option<Arc<[Apart]>>,

@@ -57,6 +57,36 @@ impl Applicant<'_> {
         verdicts.find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
     }
 
+    /// How many pods like this would fit on the node one after another.
+    pub fn times(&self, node: &Node, used: &Used) -> i64 {
+        if self.fits_but_for_room(node) == Verdict::Fits { self.times_by_room(node, used) } else { 0 }
+    }
+
+    /// Whether it would fit on the node if there were room.
+    pub fn fits_but_for_room(&self, node: &Node) -> Verdict {
+        let nothing = Used::default();
+        let others = Obstacle::ALL.into_iter().filter(|obstacle| *obstacle != Obstacle::Room);
+        let mut verdicts = others.map(|obstacle| self.judge(obstacle, node, &nothing));
+        verdicts.find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
+    }
+
+    /// How many pods like this there is room for, whatever else is in the way.
+    pub fn times_by_room(&self, node: &Node, used: &Used) -> i64 {
+        if self.judge(Obstacle::Room, node, used) != Verdict::Fits {
+            return 0;
+        }
+        let (asks, has, taken) = (self.asks, &*node.allocatable, &used.resources);
+        let amounts = [
+            (asks.milli_cpu, has.milli_cpu, taken.milli_cpu),
+            (asks.memory, has.memory, taken.memory),
+            (asks.ephemeral_storage, has.ephemeral_storage, taken.ephemeral_storage),
+        ];
+        let scalars = asks.scalars().map(|(name, asked)| (asked, has.scalar(name), taken.scalar(name)));
+        let by_amount = amounts.into_iter().chain(scalars).filter(|(asked, ..)| *asked > 0);
+        let often = by_amount.map(|(asked, has, taken)| has.wrapping_sub(taken) / asked);
+        often.fold(node.allowed_pods.saturating_sub(used.pods), i64::min)
+    }
+
     /// Whether this one obstacle is in the way.
     pub fn judge(&self, obstacle: Obstacle, node: &Node, used: &Used) -> Verdict {
         let requirements = self.requirements;

@@ -53,7 +53,9 @@ impl TopologySpread {
 
     /// `None` if default spreading does not concern the pod.
     fn case(&self, question: &Question<'_>) -> Option<Case<'_>> {
-        if question.pod.has_spread_constraints {
+        // The groups of a set are spread, not the members of a group: they are to be together.
+        let goes_with_its_group = question.pod.group.as_ref().is_some_and(|group| group.has_wishes());
+        if question.pod.has_spread_constraints || goes_with_its_group {
             return None;
         }
         let rules = self.rules.of(question.pod, question.view);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::domains::Domains;
 use super::{Needs, Standing, View};
-use crate::ledger::DropCause;
-use crate::model::{Kind, Name, Object, ObjectKey, Pod, Recogniser, Uid};
+use crate::ledger::{DropCause, Reservation};
+use crate::model::{GroupKey, Kind, Name, Object, ObjectKey, Pod, Recogniser, Uid};
 
 /// One thing a watch tells.
 #[derive(Clone, Debug)]
@@ -53,6 +53,16 @@ impl View {
         .collect()
     }
 
+    /// Room is to be kept for the members of a group.
+    pub fn reserve(&mut self, reservation: Reservation, ttl: Duration) {
+        self.ledger.reserve(reservation, ttl);
+    }
+
+    /// What is kept for groups has been worked out anew from what their running members say.
+    pub fn mark_reservations_rebuilt(&mut self) {
+        self.reservations_rebuilt = true;
+    }
+
     /// Bind was called for the pod.
     pub fn assume(&mut self, uid: &Uid, key: &ObjectKey, node: Name, ttl: Duration) {
         let shown = self.pods.get(uid);
@@ -61,6 +71,10 @@ impl View {
         }
         let pod = shown.cloned().unwrap_or_else(|| Arc::new(Pod::identity_only(uid.clone(), key.clone())));
         self.keeping_places(uid, |view| view.ledger.assume(pod, node, ttl));
+        let entry = self.ledger.get(uid).and_then(|entry| entry.pod.group.clone());
+        if let Some(membership) = entry {
+            self.ledger.progress(&membership.group);
+        }
     }
 
     /// Somebody waited for the choice of these pods, in vain.
@@ -199,6 +213,8 @@ impl View {
                 dropped.extend(self.keeping_places(&previous, |view| view.ledger.delete(&previous)));
             }
         }
+        let (group, terminating) = (pod.group.clone(), pod.terminating);
+        let bound = pod.node.is_some() && self.placement(&uid).is_none();
         dropped.extend(self.keeping_places(&uid, |view| {
             let cause = if pod.node.is_some() {
                 view.ledger.confirm(&pod.uid);
@@ -209,15 +225,34 @@ impl View {
             view.pods.insert(pod.uid.clone(), pod);
             cause
         }));
+        match group {
+            Some(membership) if terminating => self.release_if_abandoned(&membership.group),
+            Some(membership) if bound => self.ledger.progress(&membership.group),
+            _ => {}
+        }
     }
 
     fn remove_pod(&mut self, uid: &Uid, dropped: &mut Dropped) {
+        let group = self.pods.get(uid).and_then(|pod| pod.group.clone());
         dropped.extend(self.keeping_places(uid, |view| {
             if let Some(pod) = view.pods.remove(uid) {
                 view.pod_names.remove(&pod.key);
             }
             view.ledger.delete(uid)
         }));
+        if let Some(membership) = group {
+            self.release_if_abandoned(&membership.group);
+        }
+    }
+
+    /// Room is kept for members to come only while somebody of the group is there.
+    fn release_if_abandoned(&mut self, group: &GroupKey) {
+        let under_way = |pod: &Pod| pod.group.as_ref().is_some_and(|membership| *membership.group == *group);
+        let somebody = self.placed_members(group).len() + self.waiting_members(group).len() > 0
+            || self.ledger.iter().any(|entry| under_way(&entry.pod));
+        if !somebody {
+            self.ledger.release(group);
+        }
     }
 
     /// Fills in a pod's part in a group.
@@ -252,10 +287,34 @@ impl View {
         let result = change(self);
         let after = self.standing(uid);
         if !before.is(&after) {
+            self.take_seats(&before, &after);
             self.leave(before);
             self.arrive(after);
         }
         result
+    }
+
+    /// A member that is placed sits down on what was kept for it; one that loses its place while it is still to be placed
+    /// gets it back.
+    fn take_seats(&mut self, before: &Standing, after: &Standing) {
+        let group = |pod: &Pod| pod.group.as_ref().map(|membership| membership.group.clone());
+        if self.ledger.reservations().is_empty() {
+            return;
+        }
+        match (before, after) {
+            (Standing::Placed(..), Standing::Placed(..)) => {}
+            (_, Standing::Placed(node, pod)) if !pod.terminating => {
+                if let Some(group) = group(pod) {
+                    self.ledger.sit_down(&group, &pod.asks, node);
+                }
+            }
+            (Standing::Placed(node, pod), Standing::Waiting(same)) if !same.terminating => {
+                if let Some(group) = group(pod) {
+                    self.ledger.stand_up(&group, &pod.asks, node);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn leave(&mut self, standing: Standing) {
@@ -268,7 +327,9 @@ impl View {
                 if let Some(membership) = &pod.group {
                     self.groups.remove(&membership.group, &pod.uid);
                 }
-                self.standoffish.remove(&(), &pod.uid);
+                for term in pod.apart() {
+                    self.standoffish.remove(&term.topology_key, &pod.uid);
+                }
             }
             Standing::Waiting(pod) => {
                 if let Some(node) = &pod.nominated_node {
@@ -289,8 +350,8 @@ impl View {
                 if let Some(host) = self.hosts.id(&node) {
                     self.counters.moved(host, &pod, 1);
                 }
-                if pod.apart.is_some() {
-                    self.standoffish.add((), pod.clone());
+                for term in pod.apart() {
+                    self.standoffish.add(term.topology_key.clone(), pod.clone());
                 }
                 if let Some(membership) = pod.group.clone().filter(|_| !pod.terminating) {
                     self.groups.add(membership.group.clone(), pod);

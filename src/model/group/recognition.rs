@@ -194,7 +194,8 @@ impl Recogniser {
             (!set.name.is_empty()).then_some(GroupKey { source, set, index, revision })
         };
         let nothing = || Name::from("");
-        let plain = |key: GroupKey| Told { key, size: None, index: None, wishes: Wishes::default(), subgroup: None };
+        let plain =
+            |key: GroupKey| Told { key, size: None, index: None, wishes: Wishes::default(), subgroup: None };
         match source {
             Source::Annotation => {
                 let name = said.text(berth::GROUP)?;
@@ -243,7 +244,8 @@ impl Recogniser {
             }
             Source::PodGroup => Some(plain(group(labels.text(POD_GROUP)?, nothing(), nothing())?)),
             Source::Rule => {
-                let applies = |rule: &&Rule| rule.audience.includes(pod) && labels.text(&rule.label).is_some();
+                let applies =
+                    |rule: &&Rule| rule.audience.includes(pod) && labels.text(&rule.label).is_some();
                 let rule = self.rules.iter().find(applies)?;
                 let key = group(labels.text(&rule.label)?, nothing(), nothing())?;
                 let size = match &rule.size {

@@ -1,14 +1,20 @@
 //! Which pods a pod is spread among.
 
+use crate::model::group::recognition;
 use crate::model::selector::Requirement;
-use crate::model::{Kind, Labels, Name, ObjectKey, Pod, Selector};
+use crate::model::{Kind, Labels, Name, ObjectKey, Pod, Selector, Service};
 use crate::view::View;
 
 /// The selector deduced for a pod: the Services of its namespace that select it, merged with the selector of its
 /// controlling `ReplicationController`, `ReplicaSet` or `StatefulSet`. Empty if there is nothing to go by.
 pub fn selector(pod: &Pod, view: &View) -> Selector {
     let mut labels: Vec<(Name, Name)> = Vec::new();
-    for service in view.services(&pod.key.namespace) {
+    // A Service per replica group selects one group's members: not those among whom they are to be spread.
+    let of_one_group = |service: &Service| {
+        let names = |label: &Name| recognition::names_a_group(label, view.recogniser());
+        pod.group.is_some() && service.selector.iter().any(|(label, _)| names(label))
+    };
+    for service in view.services(&pod.key.namespace).filter(|service| !of_one_group(service)) {
         if selects(&service.selector, &pod.labels) {
             merge(&mut labels, service.selector.iter());
         }

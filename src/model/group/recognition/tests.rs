@@ -79,8 +79,14 @@ fn sizes_indexes_and_wishes_of_each_source() {
     .expect("a replica");
     assert_eq!((lws.size, lws.index), (Some(4), Some(2)));
     let rack = Some(Name::from("example.com/rack"));
-    assert_eq!(lws.wishes, Wishes { required: rack.clone(), preferred: None, exclusive: Some(Scope::Namespace) });
-    assert_eq!(lws.subgroup.map(|part| (part.size, part.topology)), Some((2, Name::from("example.com/tray"))));
+    assert_eq!(
+        lws.wishes,
+        Wishes { required: rack.clone(), preferred: None, exclusive: Some(Scope::Namespace) }
+    );
+    assert_eq!(
+        lws.subgroup.map(|part| (part.size, part.topology)),
+        Some((2, Name::from("example.com/tray")))
+    );
 
     let kueue = member(
         &[KUEUE, ("kueue.x-k8s.io/pod-group-pod-index", "1")],
@@ -117,8 +123,14 @@ fn sizes_indexes_and_wishes_of_each_source() {
 #[test]
 fn rules_and_default_wishes_of_the_operator() {
     let wishes = |key: &str| Wishes { required: Some(key.into()), ..Wishes::default() };
-    let audience = |namespace: &str| Audience { namespaces: vec![namespace.into()], pods: Selector::default() };
-    let rule = |namespace, size| Rule { audience: audience(namespace), label: "gang".into(), size, wishes: wishes("rack") };
+    let audience =
+        |namespace: &str| Audience { namespaces: vec![namespace.into()], pods: Selector::default() };
+    let rule = |namespace, size| Rule {
+        audience: audience(namespace),
+        label: "gang".into(),
+        size,
+        wishes: wishes("rack"),
+    };
     let recogniser = Recogniser {
         rules: vec![
             rule("elsewhere", Size::Number(9)),
@@ -126,7 +138,11 @@ fn rules_and_default_wishes_of_the_operator() {
             rule("default", Size::Number(7)),
         ],
         defaults: vec![
-            DefaultWishes { audience: audience("elsewhere"), sources: Source::ALL.to_vec(), wishes: wishes("block") },
+            DefaultWishes {
+                audience: audience("elsewhere"),
+                sources: Source::ALL.to_vec(),
+                wishes: wishes("block"),
+            },
             DefaultWishes {
                 audience: Audience::default(),
                 sources: vec![Source::LeaderWorkerSet],
@@ -139,7 +155,8 @@ fn rules_and_default_wishes_of_the_operator() {
     assert_eq!((gang.group.source, gang.size, &gang.wishes), (Source::Rule, Some(5), &wishes("rack")));
     let lws = recogniser.recognise(&with(&LWS, &[])).expect("a replica");
     assert_eq!(lws.wishes, wishes("zone"));
-    let asked = recogniser.recognise(&with(&LWS, &[("berth.dev/required-topology", "rack")])).expect("a replica");
+    let asked =
+        recogniser.recognise(&with(&LWS, &[("berth.dev/required-topology", "rack")])).expect("a replica");
     assert_eq!(asked.wishes, wishes("rack"), "who asks for something gets no default");
     let kueue = recogniser.recognise(&with(&[KUEUE], &[])).expect("a pod group");
     assert!(kueue.wishes.are_none());

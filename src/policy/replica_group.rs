@@ -1,0 +1,290 @@
+//! Replica groups: together in one domain, whole or not at all.
+//!
+//! ```text
+//!   roster      who belongs to the group: in place, waiting, still to come
+//!   room        what is left on a host for it: minus used, nominated and kept for others
+//!   fence       required anti-affinity, among members and with others
+//!   packing     a seat for every member on the hosts of a domain, or none
+//!   area        domains, and domains within domains
+//!   neighbours  other groups: exclusive domains, groups of the same set
+//!   plan        the choice among domains
+//!   reasons     constant words for those that wait
+//!   kept        what other pods see of the room that is kept
+//! ```
+//!
+//! The first member that is let in gets a plan for everybody, and the room for the others is kept in the ledger. Every
+//! later member is planned for anew, in the same domain, with what is known by then. A member may go to any host of the domain
+//! where everybody else keeps a seat, so it does not matter which of them kube-scheduler chooses.
+
+mod area;
+mod fence;
+mod kept;
+mod neighbours;
+mod packing;
+mod plan;
+pub mod reasons;
+mod room;
+mod roster;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use self::plan::{Obstacle, Outcome, Plan, Search, Settings};
+use self::room::Counting;
+use self::roster::Roster;
+use super::{Policy, Question, Rejection, Verdicts};
+use crate::config::{self, Packing};
+use crate::ledger::Reservation;
+use crate::model::group::recognition::flaw;
+use crate::view::{DomainId, HostId, Lies, Needs, View};
+
+const NAME: &str = "replica_group";
+
+/// The best score there is, and one for hosts that are second best.
+const BEST: i64 = crate::engine::MAX_SCORE;
+const SECOND: i64 = BEST / 2;
+
+/// The policy, with the settings of one configuration.
+#[derive(Debug)]
+pub struct ReplicaGroup {
+    settings: Settings,
+}
+
+impl ReplicaGroup {
+    /// The policy for a configuration.
+    pub fn new(config: &config::ReplicaGroups) -> Self {
+        let spread_key = Some(&*config.spread_topology).filter(|key| !key.is_empty()).map(Into::into);
+        let (packing, count_on_preemption) = (config.packing, config.count_on_preemption);
+        Self { settings: Settings { spread_key, packing, count_on_preemption } }
+    }
+
+    fn needs_of(&self, roster: &Roster<'_>) -> Needs {
+        let wishes = &roster.membership.wishes;
+        let parts = roster.membership.subgroup.as_ref().map(|parts| &parts.topology);
+        let asked = [&wishes.required, &wishes.preferred, &self.settings.spread_key].into_iter().flatten();
+        let keys = asked.chain(parts).chain(roster.apart_keys()).cloned();
+        Needs { topology_keys: keys.collect(), ..Needs::default() }
+    }
+
+    /// One of each group that has a member in place, in a certain order, if something of it is missing.
+    fn incomplete(view: &View) -> Vec<Roster<'_>> {
+        let mut first: Vec<_> =
+            view.placed_groups().filter_map(|(group, mut pods)| Some((group, pods.next()?))).collect();
+        first.sort_by(|a, b| a.0.cmp(b.0));
+        let rosters = first.into_iter().filter_map(|(_, member)| Roster::of_placed(member, view));
+        rosters.filter(|roster| roster.missing() > 0).collect()
+    }
+}
+
+impl Policy for ReplicaGroup {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn needs(&self, question: Question<'_>) -> Needs {
+        Roster::of(question.pod, question.view).map(|roster| self.needs_of(&roster)).unwrap_or_default()
+    }
+
+    fn filter(&self, question: Question<'_>, verdicts: &mut Verdicts) {
+        if question.pod.group.is_some()
+            && let Some(flaw) = flaw(question.pod)
+        {
+            (0..question.candidates.len()).for_each(|at| verdicts.reject(at, reasons::flawed(flaw)));
+            return;
+        }
+        let roster = Roster::of(question.pod, question.view);
+        let search =
+            roster.and_then(|roster| Search::new(roster, Some(question.pod), question.view, &self.settings));
+        match search {
+            Some(search) => Member { search, question }.filter(verdicts),
+            None => kept::filter(&question, verdicts),
+        }
+    }
+
+    fn prioritize(&self, question: Question<'_>, scores: &mut [i64]) {
+        let Some(membership) = question.pod.group.as_ref() else { return };
+        let view = question.view;
+        let Some(kept) = view.ledger().reservations().of(&membership.group) else { return };
+        for (score, name) in scores.iter_mut().zip(question.candidates) {
+            let seat = kept.seats.iter().any(|seat| *seat.host == **name && seat.asks == question.pod.asks);
+            let company = || {
+                let mut here =
+                    view.placed_members(&membership.group).filter_map(|pod| view.place_of(&pod.uid));
+                here.any(|place| **place == **name)
+            };
+            *score += if seat {
+                BEST
+            } else if self.settings.packing == Packing::FewestHosts && company() {
+                SECOND
+            } else {
+                0
+            };
+        }
+    }
+
+    fn restore_needs(&self, view: &View) -> Needs {
+        let mut needs = Needs::default();
+        for roster in Self::incomplete(view) {
+            needs.extend(self.needs_of(&roster));
+        }
+        needs
+    }
+
+    fn restore(&self, view: &View) -> Vec<Reservation> {
+        let mut view = view.clone();
+        let mut restored = Vec::new();
+        let groups: Vec<_> =
+            Self::incomplete(&view).iter().map(|roster| roster.membership.group.clone()).collect();
+        for group in groups {
+            let member = view.placed_members(&group).next().cloned();
+            let roster = member.as_ref().and_then(|member| Roster::of_placed(member, &view));
+            let search = roster.and_then(|roster| Search::new(roster, None, &view, &self.settings));
+            let found = search.and_then(|search| match search.run(Counting::Free, None) {
+                Outcome::Found(plan) => Some(search.reservation(&plan)),
+                _ => None,
+            });
+            if let Some(reservation) = found {
+                // The next ones must see it. Its time does not matter here.
+                view.reserve(reservation.clone(), std::time::Duration::MAX);
+                restored.push(reservation);
+            }
+        }
+        restored
+    }
+}
+
+/// A member that asks where it may go.
+struct Member<'a> {
+    search: Search<'a>,
+    question: Question<'a>,
+}
+
+impl Member<'_> {
+    fn filter(&self, verdicts: &mut Verdicts) {
+        let view = self.question.view;
+        let hosts: Vec<Option<HostId>> =
+            self.question.candidates.iter().map(|name| view.host_id(name)).collect();
+        if !self.question.evictions.is_empty() {
+            self.judge_evictions(&hosts, verdicts);
+            return;
+        }
+        let mut open = vec![false; view.host_numbers()];
+        hosts.iter().flatten().for_each(|host| open[*host] = true);
+        let mut outcome = self.search.run(Counting::Free, Some(&open));
+        if matches!(outcome, Outcome::None) && self.search.settings.count_on_preemption {
+            outcome = match self.search.run(Counting::Evicting, Some(&open)) {
+                Outcome::Found(plan) => Outcome::Found(plan),
+                _ => Outcome::None,
+            };
+        }
+        match outcome {
+            Outcome::Found(plan) => {
+                self.offer(&plan, &hosts, verdicts);
+                verdicts.reserve(self.search.reservation(&plan));
+            }
+            Outcome::Open(expected) => {
+                (0..hosts.len()).for_each(|at| verdicts.reject(at, &reasons::OPEN));
+                verdicts.await_placement_of(expected);
+            }
+            Outcome::None => self.explain(&hosts, verdicts),
+        }
+    }
+
+    fn offer(&self, plan: &Plan, hosts: &[Option<HostId>], verdicts: &mut Verdicts) {
+        let mut allowed = vec![false; self.question.view.host_numbers()];
+        plan.open.iter().for_each(|host| allowed[*host] = true);
+        for (at, host) in hosts.iter().enumerate() {
+            match host {
+                Some(host) if allowed[*host] => {}
+                Some(host) if self.domain_of(*host).is_some_and(|domain| Some(domain) == plan.domain) => {
+                    verdicts.reject(at, &reasons::SEATS_OF_OTHERS);
+                }
+                _ => verdicts.reject(at, &reasons::ELSEWHERE),
+            }
+        }
+    }
+
+    /// Says of each candidate why it is none.
+    fn explain(&self, hosts: &[Option<HostId>], verdicts: &mut Verdicts) {
+        let search = &self.search;
+        if search.roster.placed.is_empty() {
+            // What was kept is of no use any more: not everybody fits.
+            verdicts.reserve(Reservation { seats: Vec::new(), ..self.empty_reservation() });
+        }
+        let mut known: HashMap<Option<DomainId>, &'static Rejection> = HashMap::new();
+        for (at, host) in hosts.iter().enumerate() {
+            let why = match self.place(*host) {
+                Err(why) => why,
+                Ok(domain) => known.entry(domain).or_insert_with(|| self.reason(search.obstacle(domain))),
+            };
+            verdicts.reject(at, why);
+        }
+    }
+
+    fn empty_reservation(&self) -> Reservation {
+        let roster = &self.search.roster;
+        Reservation {
+            group: roster.membership.group.clone(),
+            priority: roster.priority,
+            domain: None,
+            exclusive: None,
+            seats: Vec::new(),
+        }
+    }
+
+    fn reason(&self, obstacle: Obstacle) -> &'static Rejection {
+        let level = match (self.search.required, self.search.anchor) {
+            (_, Some(_)) => &reasons::IN_OWN_DOMAIN,
+            (Some(_), None) => &reasons::IN_DOMAIN,
+            (None, None) => &reasons::IN_CLUSTER,
+        };
+        level.of(obstacle)
+    }
+
+    /// The domain of a candidate's host, or why the group cannot be there whatever room there is. Without a required
+    /// topology there is one domain, the cluster.
+    fn place(&self, host: Option<HostId>) -> Result<Option<DomainId>, &'static Rejection> {
+        if self.search.required.is_none() {
+            return Ok(None);
+        }
+        match host.and_then(|host| self.domain_of(host)) {
+            None => Err(&reasons::UNLABELLED),
+            Some(domain) if self.search.anchor.is_some_and(|anchor| anchor != domain) => {
+                Err(&reasons::ELSEWHERE)
+            }
+            domain => Ok(domain),
+        }
+    }
+
+    fn domain_of(&self, host: HostId) -> Option<DomainId> {
+        match self.search.required?.of(host) {
+            Lies::In(domain) => Some(domain),
+            _ => None,
+        }
+    }
+
+    /// An eviction is worth it where the whole group will then fit, lesser pods leaving for the other members too.
+    fn judge_evictions(&self, hosts: &[Option<HostId>], verdicts: &mut Verdicts) {
+        let mut hopeless: HashMap<Option<DomainId>, bool> = HashMap::new();
+        let mut open = vec![false; self.question.view.host_numbers()];
+        for (at, host) in hosts.iter().enumerate() {
+            let (Some(host), place) = (*host, self.place(*host)) else { continue };
+            let domain = match place {
+                Ok(domain) => domain,
+                Err(why) => {
+                    verdicts.reject(at, why);
+                    continue;
+                }
+            };
+            let hopeless = *hopeless
+                .entry(domain)
+                .or_insert_with(|| !self.search.fits(domain, Counting::Evicting, None));
+            open[host] = true;
+            if hopeless || !self.search.fits(domain, Counting::Evicting, Some(&open)) {
+                verdicts.reject(at, self.reason(Obstacle::Room));
+            }
+            open[host] = false;
+        }
+    }
+}

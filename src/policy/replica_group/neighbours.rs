@@ -1,0 +1,118 @@
+//! Other groups: which domains they have to themselves, and where those of the same set are.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::model::group::{Scope, Wishes};
+use crate::model::{GroupKey, Membership, Name, Pod};
+use crate::view::{DomainId, Domains, HostId, Lies, View};
+
+/// What other groups forbid.
+#[derive(Default)]
+pub struct Exclusion {
+    /// Domains of the group's own topology in which there is somebody whom it will not have beside it.
+    pub crowded: HashSet<DomainId>,
+    /// Labels of nodes that others have to themselves.
+    pub closed: Vec<(Name, Name)>,
+}
+
+impl Exclusion {
+    /// What concerns a group, whose required topology has these domains.
+    pub fn of(membership: &Membership, domains: Option<&Domains>, view: &View) -> Self {
+        let mut exclusion = Self::default();
+        let own = &*membership.group;
+        for (group, members) in view.placed_groups().filter(|(group, _)| ***group != *own) {
+            let mut members = members.peekable();
+            let Some(first) = members.peek() else { continue };
+            let wishes = wishes_of(first);
+            let objects =
+                |scope: Option<Scope>, a: &GroupKey, b: &GroupKey| scope.is_some_and(|s| s.covers(a, b));
+            let (mine, theirs) =
+                (objects(membership.wishes.exclusive, own, group), objects(wishes.exclusive, group, own));
+            if !mine && !theirs {
+                continue;
+            }
+            for member in members {
+                let Some(place) = view.place_of(&member.uid) else { continue };
+                if let (true, Some(domains)) = (mine, domains) {
+                    exclusion.crowd(view.host_id(place), domains);
+                }
+                if let (true, Some(key), Some(node)) = (theirs, &wishes.required, view.node(place)) {
+                    exclusion.close(key, node.labels.get(key));
+                }
+            }
+        }
+        for kept in view.ledger().reservations().iter().filter(|kept| *kept.group != *own) {
+            let Some((key, value)) = &kept.domain else { continue };
+            if kept.exclusive.is_some_and(|scope| scope.covers(&kept.group, own)) {
+                exclusion.close(key, Some(value));
+            }
+            if membership.wishes.exclusive.is_some_and(|scope| scope.covers(own, &kept.group))
+                && let Some(domains) = domains
+            {
+                kept.seats.iter().for_each(|seat| exclusion.crowd(view.host_id(&seat.host), domains));
+            }
+        }
+        exclusion
+    }
+
+    fn crowd(&mut self, host: Option<HostId>, domains: &Domains) {
+        if let Some(Lies::In(domain)) = host.map(|host| domains.of(host)) {
+            self.crowded.insert(domain);
+        }
+    }
+
+    fn close(&mut self, key: &Name, value: Option<&Name>) {
+        let Some(value) = value else { return };
+        if !self.closed.iter().any(|(k, v)| k == key && v == value) {
+            self.closed.push((key.clone(), value.clone()));
+        }
+    }
+}
+
+fn wishes_of(pod: &Pod) -> Wishes {
+    pod.group.as_ref().map(|membership| membership.wishes.clone()).unwrap_or_default()
+}
+
+/// How many groups of the same set each domain of a wider topology has. An earlier incarnation of the group itself is
+/// none.
+pub fn siblings(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<DomainId, usize> {
+    let sibling = |group: &GroupKey| group.is_of_same_set(own) && group.index != own.index;
+    let mut found: HashSet<(DomainId, &Name)> = HashSet::new();
+    let mut add = |group: &'_ GroupKey, index, place: Option<&Name>| {
+        let host = place.and_then(|place| view.host_id(place));
+        if let (true, Some(Lies::In(domain))) = (sibling(group), host.map(|host| domains.of(host))) {
+            found.insert((domain, index));
+        }
+    };
+    for (group, members) in view.placed_groups().filter(|(group, _)| sibling(group)) {
+        members.for_each(|member| add(group, &group.index, view.place_of(&member.uid)));
+    }
+    for kept in view.ledger().reservations().iter() {
+        kept.seats.iter().for_each(|seat| add(&kept.group, &kept.group.index, Some(&seat.host)));
+    }
+    let mut count = HashMap::new();
+    for (domain, _) in found {
+        *count.entry(domain).or_default() += 1;
+    }
+    count
+}
+
+/// Domains of a topology key that a part of another group has to itself, or another part of the same one.
+pub fn parts_elsewhere(key: &Name, own: &GroupKey, domains: &Domains, view: &View) -> HashSet<DomainId> {
+    let mut taken = HashSet::new();
+    for (group, members) in view.placed_groups() {
+        if **group == *own || group.set.namespace != own.set.namespace {
+            continue;
+        }
+        for member in members {
+            let parts = member.group.as_ref().and_then(|membership| membership.subgroup.as_ref());
+            let host = view.place_of(&member.uid).and_then(|place| view.host_id(place));
+            if let (Some(parts), Some(Lies::In(domain))) = (parts, host.map(|host| domains.of(host)))
+                && parts.topology == *key
+            {
+                taken.insert(domain);
+            }
+        }
+    }
+    taken
+}

@@ -1,0 +1,310 @@
+//! Puts members on the hosts of a domain, in thought.
+//!
+//! Finding out whether things of different sizes fit into boxes is hard in general. Here most members are alike, and for
+//! members that are alike counting is exact. For a few different ones several orders are tried. What comes out is always a
+//! seat for everybody or nothing; now and then, for very mixed groups in very tight domains, it may be nothing although
+//! a cleverer search would have found seats.
+
+use std::borrow::Cow;
+
+use super::fence::Fence;
+use super::room::Room;
+use super::roster::{Class, Roster};
+use crate::config::Packing;
+use crate::model::{Node, Pod, Resources, Used};
+use crate::policy::fit::Verdict;
+use crate::view::{Host, HostId};
+
+/// With more classes than this, not all orders are tried.
+const ALL_ORDERS_UP_TO: usize = 3;
+/// How many places are tried for the member that asks, if it does not get one of its own accord.
+const MOST_PINS: usize = 64;
+
+/// A host on which members may be seated.
+#[derive(Clone)]
+pub struct Spot<'a> {
+    pub id: HostId,
+    host: &'a Host,
+    node: &'a Node,
+    used: Cow<'a, Used>,
+    /// The group is on it already.
+    ours: bool,
+    /// The member that asks may go there.
+    open: bool,
+}
+
+/// Hosts, and who is seated on them.
+#[derive(Clone)]
+pub struct Ground<'a, 'r> {
+    roster: &'r Roster<'a>,
+    fence: &'r Fence<'a>,
+    packing: Packing,
+    pub spots: Vec<Spot<'a>>,
+    /// Class and spot of each member that has been seated.
+    pub seats: Vec<(usize, usize)>,
+    /// By class and spot: what node, taints, affinity and anti-affinity say, which no seat changes.
+    suits: Vec<bool>,
+}
+
+/// Which hosts the member that asks may go to; every one if nobody asks.
+pub type Open<'o> = Option<&'o [bool]>;
+
+impl<'a, 'r> Ground<'a, 'r> {
+    /// An empty ground over some hosts.
+    pub fn over(
+        hosts: impl Iterator<Item = HostId>,
+        (roster, fence): (&'r Roster<'a>, &'r Fence<'a>),
+        room: &Room<'a>,
+        packing: Packing,
+        open: Open<'_>,
+    ) -> Self {
+        let reserved = room.view.ledger().reservations().of(&roster.membership.group);
+        let ours = |id: HostId, host: &Host| {
+            roster.placed.iter().any(|placed| placed.host == id)
+                || reserved.is_some_and(|kept| kept.seats.iter().any(|seat| seat.host == host.name))
+        };
+        let spot = |id: HostId| {
+            let host = room.view.host_numbered(id)?;
+            let node = host.node.as_deref()?;
+            let open = open.is_none_or(|open| open.get(id).copied().unwrap_or_default());
+            Some(Spot { id, host, node, used: room.used(host), ours: ours(id, host), open })
+        };
+        let spots: Vec<_> = hosts.filter_map(spot).collect();
+        let suits = roster.missing.iter().enumerate().flat_map(|(class, members)| {
+            let suits = move |spot: &Spot<'_>| {
+                let applicant = members.applicant();
+                // Room is another matter: nothing used, and hosts too small are found out when counting.
+                let by_node = applicant.fits_but_for_room(spot.node) == Verdict::Fits;
+                by_node && fence.admits(class, spot.host, spot.node)
+            };
+            spots.iter().map(suits).collect::<Vec<_>>()
+        });
+        let suits = suits.collect();
+        Self { roster, fence, packing, spots, seats: Vec::new(), suits }
+    }
+
+    /// Seats everybody that is missing in the given part of the group, or says that it cannot be done. With `None`, all who
+    /// are in no part. The member that asks gets a seat where it may go.
+    pub fn seat_all(&mut self, wanted: impl Fn(&Class<'_>) -> bool) -> bool {
+        let classes: Vec<usize> =
+            (0..self.roster.missing.len()).filter(|class| wanted(&self.roster.missing[*class])).collect();
+        let enough = |class: &usize| self.capacity_of(*class) >= self.roster.missing[*class].count;
+        if !classes.iter().all(enough) {
+            return false;
+        }
+        let asking = classes.contains(&0);
+        let begin = self.clone();
+        for order in self.orders(&classes) {
+            if self.seat_in(&order, None) && (!asking || self.asker_is_seated()) {
+                return true;
+            }
+            self.clone_from(&begin);
+        }
+        if !asking || self.spots.iter().all(|spot| spot.open) {
+            return false;
+        }
+        // Somebody else would have got the last place to which the one who asks may go.
+        let pins = (0..self.spots.len()).filter(|spot| self.spots[*spot].open).take(MOST_PINS);
+        for pin in pins.collect::<Vec<_>>() {
+            for order in self.orders(&classes) {
+                if self.seat_in(&order, Some(pin)) {
+                    return true;
+                }
+                self.clone_from(&begin);
+            }
+        }
+        false
+    }
+
+    /// Seats the member that asks on a certain spot, then everybody else that is wanted.
+    fn seat_in(&mut self, order: &[usize], pin: Option<usize>) -> bool {
+        let mut pinned = 0;
+        if let Some(spot) = pin {
+            if self.capacity(0, spot) == 0 {
+                return false;
+            }
+            self.seat(0, spot);
+            pinned = 1;
+        }
+        order.iter().all(|class| {
+            let count = self.roster.missing[*class].count - if *class == 0 { pinned } else { 0 };
+            self.fill(*class, count)
+        })
+    }
+
+    fn asker_is_seated(&self) -> bool {
+        self.seats.iter().any(|(class, spot)| *class == 0 && self.spots[*spot].open)
+    }
+
+    /// Who is hardest to seat comes first; other orders follow if there are few classes.
+    fn orders(&self, classes: &[usize]) -> Vec<Vec<usize>> {
+        let mut first = classes.to_vec();
+        if classes.len() > 1 {
+            first.sort_by_key(|class| self.capacity_of(*class) - self.roster.missing[*class].count);
+        }
+        match &first[..] {
+            [a, b] => vec![vec![*a, *b], vec![*b, *a]],
+            [a, b, c] => [[a, b, c], [a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]]
+                .map(|o| o.map(|c| *c).to_vec())
+                .to_vec(),
+            _ => {
+                debug_assert!(first.len() == 1 || first.is_empty() || first.len() > ALL_ORDERS_UP_TO);
+                vec![first]
+            }
+        }
+    }
+
+    fn fill(&mut self, class: usize, mut count: usize) -> bool {
+        while count > 0 {
+            let capacities: Vec<usize> =
+                (0..self.spots.len()).map(|spot| self.capacity(class, spot)).collect();
+            let Some(spot) = self.next_spot(&capacities, count) else { return false };
+            // What members do to each other's places is seen after each one; others only count.
+            let often = match (self.packing, self.fence.clashes(class, class)) {
+                (Packing::FewestHosts, []) => capacities[spot].min(count),
+                _ => 1,
+            };
+            for _ in 0..often {
+                self.seat(class, spot);
+            }
+            count -= often;
+        }
+        true
+    }
+
+    /// Where the next members go. As few hosts as possible: those that the group is on, the one that takes all that are left
+    /// most exactly, else the one that takes most. As many as possible: the one with fewest of the group.
+    fn next_spot(&self, capacities: &[usize], count: usize) -> Option<usize> {
+        let free = (0..self.spots.len()).filter(|spot| capacities[*spot] > 0);
+        match self.packing {
+            Packing::FewestHosts => free.min_by_key(|spot| {
+                let capacity = capacities[*spot];
+                let ours = self.spots[*spot].ours || self.is_seated(*spot);
+                let takes_all = capacity >= count;
+                let exactness = if takes_all { capacity } else { usize::MAX - capacity };
+                (!ours, !takes_all, exactness)
+            }),
+            Packing::MostHosts => free.min_by_key(|spot| {
+                let placed = self.roster.placed.iter().filter(|placed| placed.host == self.spots[*spot].id);
+                let seated = self.seats.iter().filter(|(_, seat)| seat == spot);
+                (placed.count() + seated.count(), usize::MAX - capacities[*spot])
+            }),
+        }
+    }
+
+    fn is_seated(&self, spot: usize) -> bool {
+        self.seats.iter().any(|(_, seat)| *seat == spot)
+    }
+
+    fn seat(&mut self, class: usize, spot: usize) {
+        self.spots[spot].used.to_mut().arrive(self.roster.missing[class].asks);
+        self.seats.push((class, spot));
+    }
+
+    /// How many more of a class the spot would take.
+    pub fn capacity(&self, class: usize, spot: usize) -> usize {
+        if !self.suits[class * self.spots.len() + spot] || self.clashes(class, spot) {
+            return 0;
+        }
+        let Spot { node, used, .. } = &self.spots[spot];
+        let times =
+            usize::try_from(self.roster.missing[class].applicant().times_by_room(node, used)).unwrap_or(0);
+        if self.fence.clashes(class, class).is_empty() { times } else { times.min(1) }
+    }
+
+    /// How many more of a class would find a place, if they came alone.
+    pub fn capacity_of(&self, class: usize) -> usize {
+        let all = (0..self.spots.len()).map(|spot| self.capacity(class, spot));
+        let unlimited = self.fence.clashes(class, class).iter().all(|key| is_per_host(key));
+        if unlimited { all.sum() } else { self.one_by_one(class) }
+    }
+
+    /// Members that keep apart by more than the host: the first takes places away from the next.
+    fn one_by_one(&self, class: usize) -> usize {
+        let mut ground = self.clone();
+        let mut count = 0;
+        while let Some(spot) = (0..ground.spots.len()).find(|spot| ground.capacity(class, *spot) > 0) {
+            ground.seat(class, spot);
+            count += 1;
+        }
+        count
+    }
+
+    /// Whether somebody who has been seated keeps the class away from the spot.
+    fn clashes(&self, class: usize, spot: usize) -> bool {
+        self.seats.iter().any(|(other, seat)| {
+            let keys = self.fence.clashes(class, *other);
+            let (here, there) = (&self.spots[spot], &self.spots[*seat]);
+            let shared = |key: &str| {
+                let value = here.node.labels.get(key);
+                value.is_some() && value == there.node.labels.get(key)
+            };
+            keys.iter().any(|key| shared(key))
+        })
+    }
+
+    /// Whether the member that asks could go to a spot, all others keeping their seats. Its own seat is one of those of its
+    /// class: it may have any of them.
+    pub fn takes_asker(&self, spot: usize) -> bool {
+        let own = |(class, seat): &(usize, usize)| *class == 0 && *seat == spot;
+        self.spots[spot].open && (self.seats.iter().any(own) || self.capacity(0, spot) > 0)
+    }
+
+    /// Takes over the seats of a ground that is a part of this one.
+    pub fn adopt(&mut self, part: &Self) {
+        for (class, seat) in &part.seats {
+            let id = part.spots[*seat].id;
+            if let Some(spot) = self.spots.iter().position(|spot| spot.id == id) {
+                self.seat(*class, spot);
+            }
+        }
+    }
+
+    /// The member that asks may go nowhere but where the other ground is.
+    pub fn close_to_asker_but_for(&mut self, part: &Self) {
+        for spot in &mut self.spots {
+            spot.open &= part.spots.iter().any(|other| other.id == spot.id);
+        }
+    }
+
+    /// The pods in place on a spot.
+    pub fn pods_on(&self, spot: usize) -> impl Iterator<Item = &Pod> {
+        self.spots[spot].host.pods.iter().map(|pod| &**pod)
+    }
+
+    /// Whether those seated on a spot would not all fit there as room is counted here.
+    pub fn overflows(&self, spot: usize, room: &Room<'a>) -> bool {
+        let Spot { host, node, .. } = &self.spots[spot];
+        let mut used = room.used(host).into_owned();
+        let here = self
+            .seats
+            .iter()
+            .filter(|(_, seat)| *seat == spot)
+            .map(|(class, _)| &self.roster.missing[*class]);
+        let mut overflow = false;
+        for class in here {
+            overflow |= class.applicant().times_by_room(node, &used) == 0;
+            used.arrive(class.asks);
+        }
+        overflow
+    }
+
+    /// How many places for a class one pod that asks for this may take away at the worst, wherever it goes.
+    pub fn worst_loss(&self, class: usize, asks: &Resources) -> usize {
+        let wanted = self.roster.missing[class].asks;
+        let scalars = wanted.scalars().map(|(name, wanted)| (wanted, asks.scalar(name)));
+        let amounts = [
+            (wanted.milli_cpu, asks.milli_cpu),
+            (wanted.memory, asks.memory),
+            (wanted.ephemeral_storage, asks.ephemeral_storage),
+        ];
+        let lost =
+            |(wanted, taken): (i64, i64)| if wanted > 0 { (taken.max(0) + wanted - 1) / wanted } else { 0 };
+        let worst = amounts.into_iter().chain(scalars).map(lost).max().unwrap_or_default();
+        usize::try_from(worst).unwrap_or_default()
+    }
+}
+
+fn is_per_host(key: &str) -> bool {
+    key == "kubernetes.io/hostname"
+}

@@ -1,0 +1,62 @@
+//! What is left on a host for a member of a group.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::model::{GroupKey, Pod, Used};
+use crate::view::{Host, View};
+
+/// How generously room is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// What is free and not promised to anybody else.
+    Free,
+    /// Also what is kept for other groups: would there be room but for them?
+    Reserved,
+    /// Also what lesser pods take: would there be room if they left?
+    Evicting,
+}
+
+/// Who looks for room, and how it is counted.
+#[derive(Clone, Copy)]
+pub struct Room<'a> {
+    pub view: &'a View,
+    pub group: &'a GroupKey,
+    pub priority: i32,
+    pub counting: Counting,
+    /// The pod that asks: wherever it is nominated to, it does not stand in its own way.
+    pub asking: Option<&'a Pod>,
+}
+
+impl<'a> Room<'a> {
+    /// What is used of a host, as far as the group has to mind.
+    pub fn used(&self, host: &'a Host) -> Cow<'a, Used> {
+        let mut used = Cow::Borrowed(&*host.used);
+        for pod in self.view.nominated_to(&host.name).filter(|pod| self.minds(pod)) {
+            used.to_mut().arrive(&pod.asks);
+        }
+        if self.counting != Counting::Reserved {
+            for hold in self.view.ledger().reservations().on(&host.name) {
+                if *hold.group != *self.group && hold.priority >= self.priority {
+                    let sum = used.to_mut();
+                    sum.resources.add(&hold.used.resources);
+                    sum.pods += hold.used.pods;
+                }
+            }
+        }
+        if self.counting == Counting::Evicting {
+            for pod in host.pods.iter().filter(|pod| pod.priority < self.priority) {
+                used.to_mut().leave(&pod.takes);
+            }
+        }
+        used
+    }
+
+    /// Room that preemption made for others counts as taken, as in kube-scheduler. A member of the own group is looked
+    /// after by the plan.
+    fn minds(&self, pod: &Arc<Pod>) -> bool {
+        let own = pod.group.as_ref().is_some_and(|membership| *membership.group == *self.group);
+        let asking = self.asking.is_some_and(|asking| asking.uid == pod.uid);
+        pod.priority >= self.priority && !own && !asking
+    }
+}
