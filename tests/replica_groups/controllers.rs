@@ -103,7 +103,7 @@ impl World<'_> {
 
     fn create(&mut self, pod: Pod) {
         self.truth.created += 1;
-        self.note(|| format!("create {}", pod.uid));
+        self.note(|| format!("create {} of priority {} with {} CPUs", pod.uid, pod.priority, pod.needs.cpu));
         let uid = pod.uid.clone();
         self.truth.pods.insert(uid.clone(), pod);
         self.show_pod(&uid);

@@ -13,10 +13,19 @@ impl World<'_> {
         let Some(name) = self.truth.nodes.keys().nth(which % self.truth.nodes.len()).cloned() else { return };
         self.note(|| format!("{name} is lost"));
         self.disturb(&name);
-        self.attempts.retain(|attempt| attempt.node != name);
+        self.give_up_attempts(&name);
         self.lost.extend(self.truth.nodes.remove(&name));
         let event = Event::Gone(ObjectKind::Node, ObjectKey::new("", &*name));
-        self.watch.push(News { since: self.now, event, loses: None, about: None });
+        self.watch.push(News { since: self.now, event, about: None });
+    }
+
+    /// kube-scheduler notices, and says so. Nobody else could know that its pods will not be there.
+    fn give_up_attempts(&mut self, node: &str) {
+        self.attempts.retain(|attempt| attempt.node != node);
+        for uid in self.offers.keys().cloned().collect::<Vec<_>>() {
+            self.fail(&uid);
+        }
+        self.deliver(ObjectKind::Pod, usize::MAX);
     }
 
     pub fn return_node(&mut self, which: usize) {
@@ -34,6 +43,9 @@ impl World<'_> {
             |pod: &crate::truth::Pod| pod.node.as_ref().is_some_and(|node| !nodes.contains_key(node));
         for uid in self.uids(stranded) {
             self.note(|| format!("{uid} went with its node"));
+            if let Some(part) = &self.truth.pods[&uid].part {
+                self.truth.groups[part.group].record.excused = true;
+            }
             self.remove_pod(&uid);
         }
     }

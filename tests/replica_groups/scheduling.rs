@@ -1,5 +1,6 @@
 //! kube-scheduler's part: attempts, and bindings in the background.
 
+use berth::model::Kind;
 use hyper::StatusCode;
 
 use crate::objects;
@@ -11,6 +12,10 @@ impl World<'_> {
     /// One scheduling attempt. Whether it got as far as choosing a node.
     pub fn try_pod(&mut self, uid: &str, choice: Choice) -> Result<bool, Violation> {
         let pod = self.truth.pods[uid].clone();
+        if self.watch.hides_namesake_of(&pod) {
+            // By name Berth could not tell which of them is the newer one: nobody is a whole generation ahead of it here.
+            self.deliver(Kind::Pod, usize::MAX);
+        }
         let occupancy = self.occupancy();
         let fitting = self.truth.nodes.values().filter(|node| occupancy.admits(&pod, node));
         let candidates: Vec<String> = fitting.map(|node| node.name.clone()).collect();
@@ -55,8 +60,8 @@ impl World<'_> {
             return Ok(true);
         }
         self.note(|| format!("{uid} is to go to {node}"));
-        self.attempts.push(Attempt { pod: pod.clone(), node, since: self.now });
-        self.check_room_kept(&pod)?;
+        self.attempts.push(Attempt { pod: pod.clone(), node: node.clone(), since: self.now });
+        self.check_room_kept(&pod, &node)?;
         if choice.then == Then::BindNow {
             self.bind(self.attempts.len() - 1, Outcome::Done)?;
         }
@@ -79,7 +84,7 @@ impl World<'_> {
     }
 
     /// The pod's status says that an attempt failed.
-    fn fail(&mut self, uid: &str) {
+    pub fn fail(&mut self, uid: &str) {
         if let Some(pod) = self.truth.pods.get_mut(uid) {
             pod.failures += 1;
             self.show_pod(uid);

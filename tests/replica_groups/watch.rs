@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use berth::model::{Kind, ObjectKey};
 
+use crate::truth::Pod;
+
 /// One piece of news.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -26,10 +28,24 @@ impl Event {
 pub struct News {
     pub since: Duration,
     pub event: Event,
-    /// The group whose member leaves or is gone by it.
-    pub loses: Option<usize>,
-    /// The group of the pod it is about.
-    pub about: Option<usize>,
+    pub about: Option<About>,
+}
+
+/// Which pod news are about.
+#[derive(Clone, Debug)]
+pub struct About {
+    pub uid: String,
+    pub name: String,
+    pub group: Option<usize>,
+    /// It leaves, or is gone.
+    pub is_loss: bool,
+}
+
+impl About {
+    pub fn of(pod: &Pod, is_loss: bool) -> Self {
+        let group = pod.part.as_ref().map(|part| part.group);
+        Self { uid: pod.uid.clone(), name: pod.name.clone(), group, is_loss }
+    }
 }
 
 /// The queues.
@@ -87,13 +103,22 @@ impl Watch {
         !self.sets.is_empty()
     }
 
+    fn pods_under_way(&self) -> impl Iterator<Item = &About> {
+        self.pods.iter().filter_map(|news| news.about.as_ref())
+    }
+
     /// Whether Berth takes a member of the group to be there that is not.
     pub fn hides_loss_of(&self, group: usize) -> bool {
-        self.pods.iter().any(|news| news.loses == Some(group))
+        self.pods_under_way().any(|about| about.group == Some(group) && about.is_loss)
     }
 
     /// Whether there is anything about the group's pods that Berth does not know.
     pub fn hides(&self, group: usize) -> bool {
-        self.pods.iter().any(|news| news.about == Some(group))
+        self.pods_under_way().any(|about| about.group == Some(group))
+    }
+
+    /// Whether news are under way of another pod that bore the same name: when they arrive, they seem to be the newer ones.
+    pub fn hides_namesake_of(&self, pod: &Pod) -> bool {
+        self.pods_under_way().any(|about| about.name == pod.name && about.uid != pod.uid)
     }
 }

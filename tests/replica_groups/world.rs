@@ -13,7 +13,7 @@ use crate::room::Occupancy;
 use crate::scenario::{NodeSpec, Scenario};
 use crate::tally::Seen;
 use crate::truth::{Pod, Truth};
-use crate::watch::{Event, News, Watch};
+use crate::watch::{About, Event, News, Watch};
 
 /// For how long room is kept while nobody comes, and decisions are remembered: the default of both settings.
 pub const TTL: Duration = Duration::from_mins(1);
@@ -113,23 +113,21 @@ impl<'a> World<'a> {
     /// Tells Berth of a pod, in time.
     pub fn show_pod(&mut self, uid: &str) {
         let pod = &self.truth.pods[uid];
-        let about = pod.part.as_ref().map(|part| part.group);
         let event = Event::Shown(ObjectKind::Pod, objects::pod(pod, &self.truth).to_string());
-        let loses = about.filter(|_| pod.leaving);
-        self.watch.push(News { since: self.now, event, loses, about });
+        let about = Some(About::of(pod, pod.leaving));
+        self.watch.push(News { since: self.now, event, about });
     }
 
     pub fn remove_pod(&mut self, uid: &str) {
         let Some(pod) = self.truth.pods.remove(uid) else { return };
         self.offers.remove(uid);
-        let about = pod.part.as_ref().map(|part| part.group);
         let event = Event::Gone(ObjectKind::Pod, ObjectKey::new(pod.namespace, &*pod.name));
-        self.watch.push(News { since: self.now, event, loses: about, about });
+        self.watch.push(News { since: self.now, event, about: Some(About::of(&pod, true)) });
     }
 
     pub fn show_node(&mut self, node: &NodeSpec) {
         let event = Event::Shown(ObjectKind::Node, objects::node(node).to_string());
-        self.watch.push(News { since: self.now, event, loses: None, about: None });
+        self.watch.push(News { since: self.now, event, about: None });
     }
 
     pub fn deliver(&mut self, kind: ObjectKind, count: usize) {

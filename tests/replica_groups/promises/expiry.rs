@@ -9,6 +9,8 @@ use crate::world::World;
 impl World<'_> {
     /// Long after the last sign of life of any group: whoever fits on a node is let in there.
     pub fn check_expiry(&mut self) -> Result<(), Violation> {
+        // After a start, room for groups that run already is kept from the first call on.
+        let _ = self.berth.filter(&objects::pod(&probe(1), &self.truth), &[]);
         self.pass_long();
         let occupancy = self.occupancy();
         let nodes: Vec<_> = self.truth.nodes.values().cloned().collect();

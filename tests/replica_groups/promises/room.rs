@@ -11,17 +11,25 @@ use crate::world::{TTL, World};
 const MARGIN: Duration = Duration::from_secs(2);
 
 impl World<'_> {
-    /// After a pod was given a place: it took nobody's room, unless it matters more.
-    pub fn check_room_kept(&mut self, newcomer: &Pod) -> Result<(), Violation> {
+    /// After a pod was given a place: it took nobody's room, unless it matters more. Then the others may be left with less
+    /// than they were promised, even if it would still do.
+    pub fn check_room_kept(&mut self, newcomer: &Pod, node: &str) -> Result<(), Violation> {
         for at in 0..self.truth.groups.len() {
-            let Some(shortage) = self.shortage(at) else { continue };
-            if newcomer.priority > self.truth.set_of(at).priority {
+            let lesser = newcomer.priority > self.truth.set_of(at).priority;
+            if lesser && self.is_around(at, node) {
                 self.truth.groups[at].record.excused = true;
-            } else {
+            } else if let Some(shortage) = self.shortage(at) {
                 return Err(Violation::new("room is kept", format!("{} took it: {shortage}", newcomer.uid)));
             }
         }
         Ok(())
+    }
+
+    /// Whether a node is in the domain of a group.
+    fn is_around(&self, group: usize, node: &str) -> bool {
+        let place = self.placed_members(group).find_map(|(_, node)| self.truth.nodes.get(node));
+        let (Some(level), Some(place)) = (self.truth.set_of(group).required, place) else { return false };
+        self.truth.nodes.get(node).is_some_and(|node| node.domain(level) == place.domain(level))
     }
 
     /// What a group lacks that counts on its room.
