@@ -22,7 +22,8 @@ impl World<'_> {
     /// kube-scheduler notices, and says so. Nobody else could know that its pods will not be there.
     fn give_up_attempts(&mut self, node: &str) {
         self.attempts.retain(|attempt| attempt.node != node);
-        for uid in self.offers.keys().cloned().collect::<Vec<_>>() {
+        let under_way = |uid: &&String| self.attempts.iter().any(|attempt| attempt.pod.uid == **uid);
+        for uid in self.offers.keys().filter(|uid| !under_way(uid)).cloned().collect::<Vec<_>>() {
             self.fail(&uid);
         }
         self.deliver(ObjectKind::Pod, usize::MAX);

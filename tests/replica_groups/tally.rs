@@ -24,18 +24,18 @@ pub struct Seen {
 type Row = (&'static str, usize, fn(&Seen) -> bool);
 
 const ROWS: [Row; 12] = [
-    ("a group is placed whole", 500, |seen| seen.whole),
-    ("a member is refused though it would fit as a pod", 200, |seen| seen.member_refused),
-    ("so is the first one", 200, |seen| seen.first_refused),
-    ("a member may use some of the nodes", 500, |seen| seen.member_narrowed),
-    ("a single pod is kept from reserved room", 50, |seen| seen.single_kept_out),
-    ("a domain is left to those that want to be alone", 20, |seen| seen.exclusive_kept_apart),
-    ("a group is in one preferred domain", 20, |seen| seen.preferred_kept),
-    ("a group is in several, for want of room", 5, |seen| seen.preferred_left),
-    ("nothing is decided and the pod is to be tried again", 20, |seen| seen.asked_to_retry),
-    ("Berth starts anew while a group is in pieces", 20, |seen| seen.restarted_in_pieces),
-    ("a reservation expires while a group is in pieces", 20, |seen| seen.expired_in_pieces),
-    ("a group waits until there is room", 200, |seen| seen.waited_for_room),
+    ("a group is placed whole", 600, |seen| seen.whole),
+    ("a member is refused though it would fit as a pod", 400, |seen| seen.member_refused),
+    ("so is the first one", 400, |seen| seen.first_refused),
+    ("a member may use some of the nodes", 700, |seen| seen.member_narrowed),
+    ("a single pod is kept from reserved room", 100, |seen| seen.single_kept_out),
+    ("a domain is left to those that want to be alone", 150, |seen| seen.exclusive_kept_apart),
+    ("a group is in one preferred domain", 150, |seen| seen.preferred_kept),
+    ("a group is in several, for want of room", 30, |seen| seen.preferred_left),
+    ("nothing is decided and the pod is to be tried again", 50, |seen| seen.asked_to_retry),
+    ("Berth starts anew while a group is in pieces", 30, |seen| seen.restarted_in_pieces),
+    ("a reservation expires while a group is in pieces", 50, |seen| seen.expired_in_pieces),
+    ("a group waits until there is room", 400, |seen| seen.waited_for_room),
 ];
 
 pub fn counts() -> Counts {
