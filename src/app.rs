@@ -22,7 +22,7 @@ use crate::cluster::api::Api;
 use crate::cluster::binder::ApiBinder;
 use crate::cluster::snapshot_file::{self, Loaded};
 use crate::cluster::watch::Follower;
-use crate::cluster::{Binder, Freshness, Interner, Store};
+use crate::cluster::{Announcer, Binder, Freshness, Interner, Store};
 use crate::config::{self, Config, Tls};
 use crate::engine::Engine;
 use crate::logging::LevelControl;
@@ -32,7 +32,7 @@ use crate::server::admin::AdminService;
 use crate::server::listener::{self, Listening};
 use crate::server::tls::Certificates;
 use crate::server::verbs_service::VerbsService;
-use crate::verbs::Verbs;
+use crate::verbs::{GroupNews, Verbs};
 use crate::view::change::Change;
 
 /// What `berth serve` was told.
@@ -114,7 +114,8 @@ impl App {
         let verbs_address = verbs_listener.local_addr()?;
         let admin_address = admin_listener.local_addr()?;
 
-        let (api, binder, mut background) = connect(&options.source, &shared).await?;
+        let Connected { api, binder, announcer, mut background } = connect(&options.source, &shared).await?;
+        let news = Arc::new(GroupNews::new(announcer, shared.metrics.clone()));
         let (store, freshness, interner) =
             (shared.store.clone(), shared.freshness.clone(), shared.interner.clone());
         background.push(tokio::spawn(async move {
@@ -141,6 +142,7 @@ impl App {
             freshness: shared.freshness.clone(),
             config: shared.config.clone(),
             metrics: shared.metrics.clone(),
+            news: news.clone(),
             api,
             level,
             draining: draining.clone(),
@@ -152,6 +154,7 @@ impl App {
             binder,
             config: shared.config.clone(),
             interner: shared.interner.clone(),
+            news,
             metrics: shared.metrics.clone(),
         })));
 
@@ -233,10 +236,15 @@ impl Shared {
     }
 }
 
-async fn connect(
-    source: &Source,
-    shared: &Shared,
-) -> anyhow::Result<(Option<Api>, Binder, Vec<JoinHandle<()>>)> {
+/// What comes from where the cluster is.
+struct Connected {
+    api: Option<Api>,
+    binder: Binder,
+    announcer: Announcer,
+    background: Vec<JoinHandle<()>>,
+}
+
+async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<Connected> {
     match source {
         Source::SnapshotFile(path) => shared.load(snapshot_file::load(path, &shared.interner)?),
         Source::SnapshotText(text) => shared.load(snapshot_file::parse(text, &shared.interner)?),
@@ -257,12 +265,20 @@ async fn connect(
                     supervise(kind.label(), cut, || follower.clone().follow(kind)).await;
                 })
             };
-            let watches = Kind::ALL.into_iter().map(follow).collect();
+            let mut background: Vec<_> = Kind::ALL.into_iter().map(follow).collect();
+            let (announcer, posting) = Announcer::posting(client.clone(), shared.metrics.clone());
+            background.push(tokio::spawn(posting));
             let patience = shared.config.load().server.timeouts.bind.0;
-            return Ok((Some(api), Binder::Api(ApiBinder::new(client, patience)), watches));
+            let binder = Binder::Api(ApiBinder::new(client, patience));
+            return Ok(Connected { api: Some(api), binder, announcer, background });
         }
     }
-    Ok((None, Binder::InMemory(shared.store.clone()), Vec::new()))
+    Ok(Connected {
+        api: None,
+        binder: Binder::InMemory(shared.store.clone()),
+        announcer: Announcer::silent(shared.metrics.clone()),
+        background: Vec::new(),
+    })
 }
 
 /// Runs a task that should never end; begins it anew, after a pause, if it panics.

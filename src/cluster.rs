@@ -6,6 +6,7 @@
 //!                                                 verbs: offer, assume, refuse
 //! ```
 
+pub mod announcer;
 pub mod api;
 pub mod binder;
 pub mod compare;
@@ -16,6 +17,7 @@ pub mod snapshot_file;
 pub mod store;
 pub mod watch;
 
+pub use announcer::Announcer;
 pub use binder::Binder;
 pub use freshness::Freshness;
 pub use interner::Interner;

@@ -9,16 +9,22 @@ use prometheus::{
 };
 
 use crate::config::PreemptionMode;
+use crate::ledger::reservations::Endings;
 use crate::ledger::{DropCause, Ledger};
 use crate::model::Kind;
 use crate::policy::Nominated;
 use crate::policy::preemption::Fate;
+use crate::policy::replica_group::survey;
 use crate::view::View;
 
 /// From a hundred microseconds, the cost of a small call, to kube-scheduler's patience.
 const SECONDS: &[f64] = &[
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
+
+/// From one scheduling cycle to many minutes of waiting for the last member.
+const ASSEMBLY_SECONDS: &[f64] =
+    &[0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0];
 
 /// The metrics and the registry that holds them.
 #[derive(Debug)]
@@ -66,6 +72,18 @@ pub struct Metrics {
     pub bindings: IntCounterVec,
     /// Replica groups, by state.
     pub groups: IntGaugeVec,
+    /// Replica groups that wait, by the reason given.
+    pub groups_waiting: IntGaugeVec,
+    /// Time from the first to the last member of a group bound.
+    pub group_assembly: Histogram,
+    /// Groups for which room is kept, and for how many members.
+    pub reservations: IntGaugeVec,
+    /// Reservations that are no more, by how they ended.
+    pub reservations_ended: IntCounterVec,
+    /// Domains in which groups are to be, by how much room they have.
+    pub domains: IntGaugeVec,
+    /// Events for pods, by what became of them.
+    pub events: IntCounterVec,
     /// Configuration reloads.
     pub config_reloads: IntCounterVec,
     /// Whether the running configuration is the one in the file.
@@ -155,6 +173,34 @@ impl Metrics {
             )?,
             bindings: maker.counter("bindings_total", "Bind calls, by what became of them.", &["result"])?,
             groups: maker.gauge("groups", "Replica groups, by state.", &["state"])?,
+            groups_waiting: maker.gauge(
+                "groups_waiting",
+                "Replica groups that cannot be placed, by the reason last given.",
+                &["reason"],
+            )?,
+            group_assembly: maker.register(Histogram::with_opts(
+                HistogramOpts::from(opts(
+                    "group_assembly_seconds",
+                    "Time from the bind call of a replica group's first member to that of its last.",
+                ))
+                .buckets(ASSEMBLY_SECONDS.to_vec()),
+            )?)?,
+            reservations: maker.gauge(
+                "reservations",
+                "Room kept for members of replica groups still to be placed: groups, and seats in all.",
+                &["of"],
+            )?,
+            reservations_ended: maker.counter(
+                "reservations_ended_total",
+                "Reservations that are no more: every member came, nobody came in time, or nobody was left to come.",
+                &["how"],
+            )?,
+            domains: maker.gauge(
+                "domains",
+                "Domains of the topologies that replica groups require, by the free share of what is scarcest there.",
+                &["room"],
+            )?,
+            events: maker.counter("events_total", "Events about pods, by what became of them.", &["result"])?,
             config_reloads: maker.counter(
                 "config_reloads_total",
                 "Times the configuration file changed, by what became of it.",
@@ -207,13 +253,13 @@ impl Metrics {
         for result in ["bound", "refused", "unknown"] {
             self.bindings.with_label_values(&[result]).inc_by(0);
         }
-        for state in ["waiting", "placing", "complete"] {
-            self.groups.with_label_values(&[state]).set(0);
+        for result in ["posted", "failed", "dropped"] {
+            self.events.with_label_values(&[result]).inc_by(0);
         }
         for listener in ["verbs", "admin"] {
             self.connections.with_label_values(&[listener]).inc_by(0);
         }
-        self.set_ledger(&Ledger::default());
+        self.set_view(&View::default());
     }
 
     /// Shows what a view holds.
@@ -223,6 +269,24 @@ impl Metrics {
             self.cache_objects.with_label_values(&[kind.label()]).set(count);
         }
         self.set_ledger(view.ledger());
+        let count = |gauge: &IntGaugeVec, label: &str, value: usize| {
+            gauge.with_label_values(&[label]).set(i64::try_from(value).unwrap_or(i64::MAX));
+        };
+        for (state, groups) in survey::groups(view) {
+            count(&self.groups, state, groups);
+        }
+        for (room, domains) in survey::domains(view) {
+            count(&self.domains, room, domains);
+        }
+        let kept = view.ledger().reservations();
+        count(&self.reservations, "groups", kept.len());
+        count(&self.reservations, "seats", kept.iter().map(|kept| kept.seats.len()).sum());
+        let Endings { fulfilled, expired, released } = kept.endings();
+        for (how, ended) in [("fulfilled", fulfilled), ("expired", expired), ("released", released)] {
+            // The ledger counts from the start, and so does this.
+            let counter = self.reservations_ended.with_label_values(&[how]);
+            counter.inc_by(ended.saturating_sub(counter.get()));
+        }
     }
 
     fn set_ledger(&self, ledger: &Ledger) {

@@ -1,5 +1,6 @@
 //! The four verbs: decode, decide on one view, encode.
 
+mod group_news;
 mod preempting;
 
 use std::borrow::Cow;
@@ -8,10 +9,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+pub use self::group_news::GroupNews;
+
 use crate::cluster::binder::{BindError, BindOrder};
 use crate::cluster::freshness::Distrust;
 use crate::cluster::slim::{self, PodObject};
-use crate::cluster::{Binder, Freshness, Interner, Store};
+use crate::cluster::{Announcer, Binder, Freshness, Interner, Store};
 use crate::config::Config;
 use crate::engine::{Engine, Panicked};
 use crate::metrics::Metrics;
@@ -134,6 +137,8 @@ pub struct Verbs {
     pub config: Arc<ArcSwap<Config>>,
     /// Shared strings.
     pub interner: Arc<Interner>,
+    /// Who tells people about groups.
+    pub news: Arc<GroupNews>,
     /// Who counts.
     pub metrics: Arc<Metrics>,
 }
@@ -152,6 +157,7 @@ impl Verbs {
             engine: Arc::new(ArcSwap::from_pointee(Engine::new(&config, metrics.clone()))),
             config: Arc::new(ArcSwap::from_pointee(config)),
             interner: Arc::default(),
+            news: Arc::new(GroupNews::new(Announcer::silent(metrics.clone()), metrics.clone())),
             store,
             freshness,
             metrics,
@@ -188,6 +194,7 @@ impl Verbs {
             Ok((verdicts, false, false)) => {
                 let offer = self.offer(&candidates, &verdicts);
                 self.record(&pod, offer, &verdicts);
+                self.news.filtered(&pod, &verdicts);
                 return Ok(Some(reply::filter(&candidates, &verdicts)));
             }
             Ok((verdicts, true, false)) => {
@@ -306,7 +313,10 @@ impl Verbs {
             Vec::new()
         });
         let (result, reason) = match self.binder.bind(&order).await {
-            Ok(()) => ("bound", String::new()),
+            Ok(()) => {
+                self.news.bound(&order.uid, &self.store.view());
+                ("bound", String::new())
+            }
             Err(error @ BindError::Refused(_)) => {
                 self.store.write(|view| view.refuse(&order.uid, &order.node));
                 ("refused", error.to_string())

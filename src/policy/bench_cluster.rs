@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use berth::cluster::{Interner, snapshot_file};
+use berth::cluster::snapshot_file;
 use berth::config;
 use berth::verbs::Verbs;
 use berth::view::change::Change;
@@ -36,12 +36,7 @@ pub fn node_name(at: usize) -> String {
 /// resident afterwards is the cluster and not the text it came from.
 pub fn cluster(rules: &str, pods: usize) -> Verbs {
     let verbs = Verbs::in_memory(config::parse(rules).expect("rules"), Vec::new()).expect("verbs");
-    let interner = Interner::default();
-    let feed = |items: &[Value]| {
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
-        let loaded = snapshot_file::parse(&list, &interner).expect("objects");
-        verbs.store.apply(loaded.objects.into_iter().map(Change::Upsert));
-    };
+    let feed = |items: &[Value]| feed(&verbs, items);
     feed(&[json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"selector": {"app": "web"}}})]);
     for from in (0..NODES).step_by(PIECE) {
@@ -53,10 +48,18 @@ pub fn cluster(rules: &str, pods: usize) -> Verbs {
     verbs
 }
 
+/// Adds objects to a cluster.
+pub fn feed(verbs: &Verbs, items: &[Value]) {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+    let loaded = snapshot_file::parse(&list, &verbs.interner).expect("objects");
+    verbs.store.apply(loaded.objects.into_iter().map(Change::Upsert));
+}
+
 fn node(at: usize) -> Value {
     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node_name(at), "labels": {
         "kubernetes.io/hostname": node_name(at), "topology.kubernetes.io/zone": format!("zone-{}", at % 3),
-        "example.com/rack": format!("rack-{}", at % 250)}}})
+        "example.com/rack": format!("rack-{}", at % 250)}},
+        "status": {"allocatable": {"cpu": "64", "memory": "512Gi", "nvidia.com/gpu": "8", "pods": "110"}}})
 }
 
 fn pod(at: usize) -> Value {

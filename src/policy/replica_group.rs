@@ -10,6 +10,7 @@
 //!   plan        the choice among domains
 //!   reasons     constant words for those that wait
 //!   kept        what other pods see of the room that is kept
+//!   survey      how groups and domains are doing, for metrics
 //! ```
 //!
 //! The first member that is let in gets a plan for everybody, and the room for the others is kept in the ledger. Every
@@ -25,8 +26,7 @@ mod plan;
 pub mod reasons;
 mod room;
 mod roster;
-#[cfg(test)]
-mod tests;
+pub mod survey;
 
 use std::collections::HashMap;
 
@@ -200,7 +200,7 @@ impl Member<'_> {
                 Some(host) if self.domain_of(*host).is_some_and(|domain| Some(domain) == plan.domain) => {
                     verdicts.reject(at, &reasons::SEATS_OF_OTHERS);
                 }
-                _ => verdicts.reject(at, &reasons::ELSEWHERE),
+                _ => verdicts.reject(at, &reasons::OUTSIDE),
             }
         }
     }

@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::logging::LevelControl;
 use crate::metrics::Metrics;
 use crate::model::Kind;
+use crate::verbs::GroupNews;
 use crate::wire::reply::problem;
 
 const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/debug/cache/compare\n\
@@ -33,6 +34,8 @@ pub struct AdminService {
     pub config: Arc<ArcSwap<Config>>,
     /// What is measured.
     pub metrics: Arc<Metrics>,
+    /// What is said about groups.
+    pub news: Arc<GroupNews>,
     /// The API server to compare with, unless the cluster came from a file.
     pub api: Option<Api>,
     /// The log level.
@@ -96,7 +99,9 @@ impl AdminService {
     }
 
     fn metrics(&self) -> Answer {
-        self.metrics.set_view(&self.store.view());
+        let view = self.store.view();
+        self.metrics.set_view(&view);
+        self.news.publish(&view);
         self.freshness.publish(&self.metrics);
         answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", self.metrics.render())
     }

@@ -319,7 +319,9 @@ impl Replay {
         let mut asked = pod.clone();
         // kube-scheduler only asks about pods it believes to be unbound.
         asked.node = None;
-        let dropped = self.view.offer(&asked.to_model(), offer, TTL);
+        let mut asked = asked.to_model();
+        self.view.introduce(&mut asked);
+        let dropped = self.view.offer(&asked, offer, TTL);
         self.note(dropped);
         self.model.filter(&pod, &nodes, TIME_TO_LIVE);
     }

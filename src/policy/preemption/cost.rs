@@ -1,6 +1,6 @@
 //! What an eviction costs: the one comparator by which candidates for preemption are ranked.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::config::Criterion;
@@ -13,7 +13,7 @@ use crate::view::View;
 pub struct Cost {
     /// 1. Evictions that a disruption budget forbids.
     pub budget_violations: i64,
-    /// 2. Replica groups that will have to start anew, for they run only as a whole.
+    /// 2. Replica groups that will have to start anew, for they run only as a whole. One that is broken already does not run.
     pub groups_lost: usize,
     /// 3. The priority of the most important victim; the lowest there is if all are leaving already.
     pub highest_priority: i32,
@@ -24,23 +24,26 @@ pub struct Cost {
 impl Cost {
     /// The cost of evicting these pods, each of them once. Who is leaving already costs nothing more.
     pub fn of(victims: &[Arc<Pod>], budget_violations: i64, view: &View) -> Self {
-        let (mut groups, mut singles, mut highest_priority) = (HashSet::new(), 0, i32::MIN);
+        let (mut groups, mut singles, mut highest_priority) = (HashMap::new(), 0, i32::MIN);
         let mut live = 0;
         for pod in victims.iter().filter(|pod| !pod.terminating) {
             live += 1;
             highest_priority = highest_priority.max(pod.priority);
             match &pod.group {
                 Some(membership) if restarts_together(pod, membership, view) => {
-                    groups.insert(&membership.group);
+                    let size = view.group_size(pod).unwrap_or_default() as usize;
+                    groups.insert(&membership.group, size);
                 }
                 _ => singles += 1,
             }
         }
         // A victim that is a member is among the members that have a place.
-        let members: usize = groups.iter().map(|group| view.placed_members(group).len()).sum();
+        let in_place = |group| view.placed_members(group).len();
+        let members: usize = groups.keys().map(|group| in_place(group)).sum();
+        let groups_lost = groups.iter().filter(|(group, size)| in_place(group) >= **size).count();
         // kube-scheduler counts also those that are leaving.
         let budget_violations = budget_violations.min(live);
-        Self { budget_violations, groups_lost: groups.len(), highest_priority, pods_lost: singles + members }
+        Self { budget_violations, groups_lost, highest_priority, pods_lost: singles + members }
     }
 }
 

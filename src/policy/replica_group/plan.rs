@@ -48,8 +48,6 @@ pub struct Search<'a> {
     pub required: Option<&'a Domains>,
     /// The domain that the group's members are in.
     pub anchor: Option<DomainId>,
-    /// Whether they are in more than one.
-    pub split: bool,
     /// The domain that is meant for it: room is kept there, or was made there.
     standing: Option<DomainId>,
     exclusion: Exclusion,
@@ -114,7 +112,7 @@ impl<'a> Search<'a> {
             Some(key) => Some(&**view.domains(key)?),
             None => None,
         };
-        let (anchor, split) = required.map_or((None, false), |domains| anchor(&roster, domains));
+        let anchor = required.and_then(|domains| anchor(&roster, domains).0);
         // A group that is somewhere already stays there, whoever came since.
         let exclusion = match anchor {
             Some(_) => Exclusion::default(),
@@ -127,7 +125,6 @@ impl<'a> Search<'a> {
             asking,
             required,
             anchor,
-            split,
             standing: None,
             exclusion,
             siblings: OnceCell::new(),

@@ -15,6 +15,8 @@ const fn evictable(reason: &'static str) -> Rejection {
 
 /// Together: members are, or will be, in one domain.
 pub const ELSEWHERE: Rejection = final_("replica group is in another domain of its required topology");
+/// Together: another domain was chosen, and this is said of nearly all nodes, so it is short.
+pub const OUTSIDE: Rejection = final_("outside the replica group's domain");
 /// Together: a node that is in no domain.
 pub const UNLABELLED: Rejection = final_("node lacks the label of the replica group's required topology");
 /// Whole: the room is needed for the other members.

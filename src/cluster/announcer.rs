@@ -1,0 +1,108 @@
+//! Tells people about replica groups: Events on their pods, where `kubectl describe` shows them.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+use kube::api::{Api, ObjectMeta, PostParams};
+use tokio::sync::mpsc;
+
+use crate::metrics::Metrics;
+use crate::model::{ObjectKey, Uid};
+
+const COMPONENT: &str = "berth";
+/// Beyond so many that wait to be posted, news is dropped: it must never hold up a decision.
+const WAITING: usize = 1024;
+/// How long the API server may take for one.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Something to tell about a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    /// The pod.
+    pub pod: ObjectKey,
+    /// Its UID.
+    pub uid: Uid,
+    /// One word in camel case, for machines.
+    pub reason: &'static str,
+    /// A sentence, for people.
+    pub message: String,
+    /// Whether somebody might want to do something about it.
+    pub is_warning: bool,
+}
+
+/// Takes announcements and never waits.
+#[derive(Clone, Debug)]
+pub struct Announcer {
+    sender: Option<mpsc::Sender<Announcement>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Announcer {
+    /// One that tells nobody, where there is no API server.
+    pub fn silent(metrics: Arc<Metrics>) -> Self {
+        Self { sender: None, metrics }
+    }
+
+    /// One that posts Events, and the task that does it.
+    pub fn posting(client: Client, metrics: Arc<Metrics>) -> (Self, impl Future<Output = ()>) {
+        let (sender, receiver) = mpsc::channel(WAITING);
+        (Self { sender: Some(sender), metrics: metrics.clone() }, post_all(client, receiver, metrics))
+    }
+
+    /// Tells it, sooner or later, or never if there is too much to tell.
+    pub fn announce(&self, announcement: Announcement) {
+        if let Some(sender) = &self.sender
+            && sender.try_send(announcement).is_err()
+        {
+            self.metrics.events.with_label_values(&["dropped"]).inc();
+        }
+    }
+}
+
+async fn post_all(client: Client, mut receiver: mpsc::Receiver<Announcement>, metrics: Arc<Metrics>) {
+    while let Some(announcement) = receiver.recv().await {
+        let posted = tokio::time::timeout(PATIENCE, post(&client, &announcement)).await;
+        let result = if matches!(posted, Ok(Ok(()))) { "posted" } else { "failed" };
+        metrics.events.with_label_values(&[result]).inc();
+        if result == "failed" {
+            tracing::debug!(pod = %announcement.pod, reason = announcement.reason, "event not posted");
+        }
+    }
+}
+
+async fn post(client: &Client, announcement: &Announcement) -> Result<(), kube::Error> {
+    let Announcement { pod, uid, reason, message, is_warning } = announcement;
+    let now = Timestamp::try_from(SystemTime::now()).ok().map(Time);
+    // Unique enough: one pod has one such piece of news at a time.
+    let stamp = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let event = Event {
+        metadata: ObjectMeta {
+            name: Some(format!("{}.{stamp:x}", pod.name)),
+            namespace: Some(pod.namespace.to_string()),
+            ..ObjectMeta::default()
+        },
+        involved_object: ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Pod".to_owned()),
+            namespace: Some(pod.namespace.to_string()),
+            name: Some(pod.name.to_string()),
+            uid: Some(uid.to_string()),
+            ..ObjectReference::default()
+        },
+        reason: Some((*reason).to_owned()),
+        message: Some(message.clone()),
+        type_: Some(if *is_warning { "Warning" } else { "Normal" }.to_owned()),
+        source: Some(EventSource { component: Some(COMPONENT.to_owned()), host: None }),
+        reporting_component: Some(COMPONENT.to_owned()),
+        first_timestamp: now.clone(),
+        last_timestamp: now,
+        count: Some(1),
+        ..Event::default()
+    };
+    let events: Api<Event> = Api::namespaced(client.clone(), &pod.namespace);
+    events.create(&PostParams::default(), &event).await.map(drop)
+}

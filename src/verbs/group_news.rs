@@ -1,0 +1,113 @@
+//! What has been said about each replica group, so that it is said again only when it changes.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use dashmap::DashMap;
+
+use crate::cluster::announcer::{Announcement, Announcer};
+use crate::ledger::Reservation;
+use crate::metrics::Metrics;
+use crate::model::{GroupKey, Membership, Pod};
+use crate::policy::Verdicts;
+use crate::policy::replica_group::reasons;
+use crate::view::View;
+
+/// How a group is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    /// Nobody can be placed, for this reason.
+    Waiting(&'static str),
+    /// Room for all that are missing is kept in a domain; its value, where one is required.
+    Placing(Option<String>),
+    /// Everybody has a place.
+    Complete,
+}
+
+/// What has been said.
+///
+/// Groups are independent of each other, and what is said depends on nothing else: a concurrent map will do.
+pub struct GroupNews {
+    last: DashMap<Arc<GroupKey>, State>,
+    /// When the first member of those that are being placed was bound.
+    begun: DashMap<Arc<GroupKey>, Instant>,
+    announcer: Announcer,
+    metrics: Arc<Metrics>,
+}
+
+impl GroupNews {
+    /// Nothing said so far.
+    pub fn new(announcer: Announcer, metrics: Arc<Metrics>) -> Self {
+        Self { last: DashMap::new(), begun: DashMap::new(), announcer, metrics }
+    }
+
+    /// Filter answered for a pod.
+    pub fn filtered(&self, pod: &Pod, verdicts: &Verdicts) {
+        let Some(membership) = pod.group.as_ref().filter(|membership| membership.has_wishes()) else {
+            return;
+        };
+        if verdicts.passing() > 0 {
+            if let Some(Reservation { domain, .. }) = verdicts.reservation() {
+                let domain = domain.as_ref().map(|(key, value)| format!("{key}={value}"));
+                self.tell(membership, pod, State::Placing(domain));
+            }
+        } else if let Some(reason) = reasons::why_waiting(verdicts) {
+            self.tell(membership, pod, State::Waiting(reason));
+        }
+    }
+
+    /// A pod was bound, and this is the cluster with it.
+    pub fn bound(&self, uid: &str, view: &View) {
+        let Some((_, pod)) = view.placement(uid) else { return };
+        let Some(membership) = pod.group.as_ref().filter(|membership| membership.has_wishes()) else {
+            return;
+        };
+        let group = &membership.group;
+        let began = *self.begun.entry(group.clone()).or_insert_with(Instant::now);
+        let missing = view.group_size(pod).unwrap_or_default() as usize > view.placed_members(group).len();
+        if !missing && view.waiting_members(group).len() == 0 {
+            self.begun.remove(group);
+            self.metrics.group_assembly.observe(began.elapsed().as_secs_f64());
+            self.tell(membership, pod, State::Complete);
+        }
+    }
+
+    fn tell(&self, membership: &Membership, pod: &Pod, state: State) {
+        let known = self.last.insert(membership.group.clone(), state.clone());
+        if known.as_ref() == Some(&state) {
+            return;
+        }
+        let (reason, message, is_warning) = match state {
+            State::Waiting(reason) => ("ReplicaGroupWaiting", reason.to_owned(), true),
+            State::Placing(domain) => {
+                let place = domain.map_or_else(|| "the cluster".to_owned(), |domain| domain);
+                (
+                    "ReplicaGroupPlacing",
+                    format!("room for all members of the replica group is kept in {place}"),
+                    false,
+                )
+            }
+            State::Complete => {
+                ("ReplicaGroupComplete", "all members of the replica group have a place".to_owned(), false)
+            }
+        };
+        let GroupKey { set, index, .. } = &*membership.group;
+        tracing::info!(group = %set, index = &**index, pod = %pod.key, reason, message, "replica group");
+        let (pod, uid) = (pod.key.clone(), pod.uid.clone());
+        self.announcer.announce(Announcement { pod, uid, reason, message, is_warning });
+    }
+
+    /// Forgets groups of which nobody is left, and counts the others that wait by their reasons.
+    pub fn publish(&self, view: &View) {
+        let somebody =
+            |group: &GroupKey| view.placed_members(group).len() + view.waiting_members(group).len() > 0;
+        self.last.retain(|group, _| somebody(group));
+        self.begun.retain(|group, _| somebody(group));
+        self.metrics.groups_waiting.reset();
+        for entry in &self.last {
+            if let State::Waiting(reason) = entry.value() {
+                self.metrics.groups_waiting.with_label_values(&[*reason]).inc();
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Promise 7: what is lost comes back where the group is.
+
+use serde_json::{Value, json};
+
+use crate::scene::{RACK, Scene, Stage, group, on, single, terminating};
+
+fn node(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+}
+
+/// Three of four run in rack a, one of them was lost with its node; there is all the room in rack b.
+fn bereft(room_in_a: usize) -> Stage {
+    let members = group("g", 4);
+    let mut scene = Scene::new().rack("a", 3 + room_in_a).rack("b", 9);
+    for at in 0..3 {
+        scene = scene.running(&members[at], &format!("a-{at}"));
+    }
+    scene.open()
+}
+
+#[test]
+fn a_member_comes_back_into_its_domain_or_waits() {
+    assert_eq!(bereft(1).passing(&group("g", 4)[3]), ["a-3"]);
+    let stage = bereft(0);
+    let (_, reasons) = stage.reasons(&group("g", 4)[3]);
+    let elsewhere = "replica group is in another domain of its required topology";
+    assert_eq!(reasons, [elsewhere, "replica group's own domain has no room for its missing members"]);
+    stage.see(&[on(&single("s"), "b-0")]);
+    stage.lose(&group("g", 4)[1]);
+    assert_eq!(stage.passing(&group("g", 4)[3]).len(), 0, "both who are missing have to fit");
+}
+
+#[test]
+fn a_domain_is_left_when_nobody_runs_there_any_more() {
+    let stage = bereft(0);
+    for member in &group("g", 4)[..3] {
+        stage.lose(member);
+    }
+    assert_eq!(stage.racks(&group("g", 4)[3]), ["b"]);
+    let stage = bereft(0);
+    for (at, member) in group("g", 4)[..3].iter().enumerate() {
+        stage.see(&[terminating(&on(member, &format!("a-{at}")))]);
+    }
+    assert_eq!(stage.racks(&group("g", 4)[3]), ["b"], "who is about to go holds nobody");
+}
+
+#[test]
+fn a_node_that_is_lost_takes_its_seat_with_it() {
+    let stage = Scene::new().rack("a", 5).open();
+    let members = group("g", 4);
+    let first = stage.place(&members[0]).expect("a place");
+    let lost = stage.nodes.iter().find(|node| **node != first).expect("another").clone();
+    stage.lose(&node(&lost));
+    assert_eq!(stage.place_all(&members[1..]), vec![Some("a".to_owned()); 3]);
+}
+
+#[test]
+fn members_that_a_relabelled_node_tore_apart_gather_where_most_are() {
+    let stage = bereft(1);
+    // A node of the group changes its rack.
+    let labels = json!({RACK: "b", "kubernetes.io/hostname": "a-0"});
+    stage.see(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a-0", "labels": labels},
+        "status": {"allocatable": {"cpu": "1", "pods": "110"}}})]);
+    assert_eq!(stage.passing(&group("g", 4)[3]), ["a-3"]);
+}

@@ -1,0 +1,12 @@
+//! What replica groups are promised, one situation after another, asked over the wire.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod exclusive;
+mod keeping;
+mod leader_worker_set;
+mod levels;
+mod losses;
+mod preempting;
+mod scene;
+mod shapes;
+mod whole;

@@ -1,0 +1,86 @@
+//! Promise 8: evictions only where the whole group will then fit, and dearest where they break a group that runs.
+
+use serde_json::{Value, json};
+
+use crate::scene::{Scene, group, on, pod, single, with_spec};
+
+fn urgent(pods: Vec<Value>) -> Vec<Value> {
+    pods.into_iter().map(|pod| with_spec(pod, "priority", json!(100))).collect()
+}
+
+/// Rack `low` is full of pods that may be evicted, rack `high` has one such pod and others that may not.
+fn full() -> Scene {
+    let mut scene = Scene::new().rack("low", 3).rack("high", 3);
+    for at in 0..3 {
+        scene = scene.running(&single(&format!("l{at}")), &format!("low-{at}"));
+        let priority = if at == 0 { 0 } else { 1000 };
+        scene = scene.running(
+            &with_spec(single(&format!("h{at}")), "priority", json!(priority)),
+            &format!("high-{at}"),
+        );
+    }
+    scene
+}
+
+#[test]
+fn victims_only_where_the_whole_group_will_fit() {
+    let (helped, others) =
+        full().settings("{countOnPreemption: false}").open().reasons(&urgent(group("g", 3))[0]);
+    assert_eq!(
+        helped,
+        ["replica group does not fit as a whole into the required domain unless lesser pods leave"]
+    );
+    assert_eq!(others, ["replica group does not fit as a whole into the required domain"]);
+    let stage = full().open();
+    let candidates: [(&str, &[&str]); 3] = [("high-0", &["h0"]), ("low-0", &["l0"]), ("low-2", &["l2"])];
+    assert_eq!(stage.preempt(&urgent(group("g", 3))[0], &candidates), ["low-0", "low-2"]);
+    assert!(stage.preempt(&urgent(group("g", 4))[0], &candidates).is_empty(), "four fit nowhere");
+    let one = urgent(group("h", 1));
+    assert_eq!(stage.preempt(&one[0], &candidates).len(), 3);
+}
+
+#[test]
+fn a_group_with_members_in_place_evicts_in_its_domain_only() {
+    let members = urgent(group("g", 2));
+    let stage = full().rack("home", 2).running(&members[0], "home-0").running(&single("x"), "home-1").open();
+    let candidates: [(&str, &[&str]); 2] = [("low-0", &["l0"]), ("home-1", &["x"])];
+    assert_eq!(stage.preempt(&members[1], &candidates), ["home-1"]);
+}
+
+#[test]
+fn a_small_leader_goes_ahead_where_lesser_pods_will_make_room_for_its_workers() {
+    let mut members = urgent(group("g", 3));
+    members[0]["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "100m"});
+    let scene = |settings: &str| {
+        let mut scene =
+            Scene::new().settings(settings).rack_of("low", 2, &json!({"cpu": "1100m"}), &json!({}));
+        for at in 0..2 {
+            scene = scene.running(&single(&format!("l{at}")), &format!("low-{at}"));
+        }
+        members[1..].iter().fold(scene, |scene, member| scene.with(member.clone()))
+    };
+    assert_eq!(scene("{}").open().passing(&members[0]).len(), 2);
+    assert!(scene("{countOnPreemption: false}").open().passing(&members[0]).is_empty());
+}
+
+#[test]
+fn a_group_that_is_broken_already_is_the_cheaper_victim() {
+    let whole = group("whole", 2);
+    let broken = group("broken", 2);
+    let scene = Scene::new().rack("a", 2).rack("b", 2).running(&whole[0], "a-0").running(&whole[1], "a-1");
+    let stage = scene.running(&broken[0], "b-0").open();
+    let urgent = with_spec(pod("u", &json!({"cpu": "1"})), "priority", json!(100));
+    let candidates: [(&str, &[&str]); 2] = [("a-0", &["whole-0"]), ("b-0", &["broken-0"])];
+    assert_eq!(stage.preempt(&urgent, &candidates), ["b-0"]);
+}
+
+#[test]
+fn room_that_is_kept_is_not_made_free_by_an_eviction_of_somebody_else() {
+    let stage = Scene::new().rack("a", 3).open();
+    stage.place(&group("g", 3)[0]).expect("a place");
+    let held: Vec<_> = stage.nodes.iter().filter(|node| stage.passing(&single("s")).contains(node)).collect();
+    assert!(held.is_empty());
+    let taken = on(&with_spec(single("x"), "priority", json!(-1)), "a-1");
+    stage.see(&[taken]);
+    assert!(stage.preempt(&single("s"), &[("a-1", &["x"])]).is_empty());
+}
