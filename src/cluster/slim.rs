@@ -186,6 +186,7 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
         terminating: meta.deletion_timestamp.is_some(),
         priority: spec.and_then(|spec| spec.priority).unwrap_or_default(),
         controller: controller(meta, interner),
+        in_tree_group: spec.is_some_and(|spec| spec.scheduling_group.is_some()),
         has_spread_constraints: spec
             .and_then(|spec| spec.topology_spread_constraints.as_ref())
             .is_some_and(|constraints| !constraints.is_empty()),

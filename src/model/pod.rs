@@ -32,6 +32,8 @@ pub struct Pod {
     pub group: Option<Arc<Membership>>,
     /// Whether it brings topology spread constraints of its own.
     pub has_spread_constraints: bool,
+    /// Whether it is in a group that kube-scheduler itself places (`spec.schedulingGroup`).
+    pub in_tree_group: bool,
     /// Fingerprint of its `PodScheduled=False` condition. kube-scheduler rewrites that condition when
     /// an attempt fails, so a change of it says that the attempt at hand is over.
     pub failed_attempt: Option<u64>,
@@ -81,6 +83,7 @@ impl Pod {
             controller: None,
             group: None,
             has_spread_constraints: false,
+            in_tree_group: false,
             failed_attempt: None,
             asks: Resources::nothing(),
             takes: Resources::nothing(),

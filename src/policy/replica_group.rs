@@ -208,9 +208,9 @@ impl Member<'_> {
     /// Says of each candidate why it is none.
     fn explain(&self, hosts: &[Option<HostId>], verdicts: &mut Verdicts) {
         let search = &self.search;
-        if search.roster.placed.is_empty() {
+        if search.roster.placed.is_empty() && !search.members_are_under_way() {
             // What was kept is of no use any more: not everybody fits.
-            verdicts.reserve(Reservation { seats: Vec::new(), ..self.empty_reservation() });
+            verdicts.reserve(self.nothing_to_keep());
         }
         let mut known: HashMap<Option<DomainId>, &'static Rejection> = HashMap::new();
         for (at, host) in hosts.iter().enumerate() {
@@ -222,7 +222,7 @@ impl Member<'_> {
         }
     }
 
-    fn empty_reservation(&self) -> Reservation {
+    fn nothing_to_keep(&self) -> Reservation {
         let roster = &self.search.roster;
         Reservation {
             group: roster.membership.group.clone(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, Stage, annotated, labelled, on, pod, single, terminating};
+use crate::scene::{Scene, Stage, annotated, labelled, on, pod, single, terminating, with_spec};
 
 const PREFIX: &str = "leaderworkerset.sigs.k8s.io";
 
@@ -124,4 +124,14 @@ fn a_set_that_grows_grows_in_its_domain() {
         scene = scene.with(on(&grown(at), &format!("a-{at}")));
     }
     assert_eq!(scene.open().passing(&grown(4)), ["a-4"]);
+}
+
+#[test]
+fn groups_that_kube_scheduler_places_itself_are_left_to_it() {
+    let scene = Scene::new().rack("a", 3);
+    let own = member(0, 0, "r", &json!({"cpu": "1"}));
+    assert!(scene.clone().open().passing(&own).is_empty(), "four do not fit");
+    let theirs = with_spec(own, "schedulingGroup", json!({"podGroupName": "g"}));
+    let stage = scene.open();
+    assert_eq!((stage.passing(&theirs).len(), stage.kept()), (3, (0, 0)));
 }

@@ -153,6 +153,7 @@ pub struct PodSpec {
     pub node_name: Option<String>,
     pub priority: Option<i32>,
     pub topology_spread_constraints: Option<Vec<IgnoredAny>>,
+    pub scheduling_group: Option<IgnoredAny>,
     pub node_selector: Option<StringMap>,
     pub affinity: Option<Affinity>,
     pub tolerations: Option<Vec<TolerationObject>>,

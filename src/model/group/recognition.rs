@@ -163,7 +163,8 @@ struct Told {
 impl Recogniser {
     /// The pod's part in a group, if it has one. The first source that speaks wins.
     pub fn recognise(&self, pod: &Pod) -> Option<Arc<Membership>> {
-        if pod.labels.is_empty() && pod.annotations.is_empty() {
+        // Groups that kube-scheduler places itself are left to it.
+        if pod.in_tree_group || (pod.labels.is_empty() && pod.annotations.is_empty()) {
             return None;
         }
         let listening = Source::ALL.into_iter().filter(|source| self.sources.contains(source));

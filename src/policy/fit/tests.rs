@@ -94,3 +94,25 @@ fn the_first_obstacle_is_named_and_only_room_can_be_made() {
         assert_eq!(applicant.fits(node, used), expected, "{name}");
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn counting_how_often_a_pod_fits_is_placing_it_again_and_again(
+        asks in (0..5_i64, 0..4_i64, 0..3_i64),
+        taken in (0..12_i64, 0..12_i64, 0..12_i64),
+        pods in 0..10_i64,
+    ) {
+        let mut node = node("n").allocatable(resources(10, 10, 10)).build();
+        node.allowed_pods = 8;
+        let (asks, requirements) = (resources(asks.0, asks.1, asks.2), Requirements::default());
+        let applicant = Applicant { asks: &asks, requirements: &requirements };
+        let mut used = used(pods, resources(taken.0, taken.1, taken.2));
+        let counted = applicant.times(&node, &used);
+        let mut placed = 0;
+        while applicant.fits(&node, &used) == Verdict::Fits {
+            used.arrive(&asks);
+            placed += 1;
+        }
+        proptest::prop_assert_eq!(counted, placed);
+    }
+}

@@ -233,6 +233,16 @@ impl<'a> Search<'a> {
         })
     }
 
+    /// Whether other members were offered nodes and may be on their way.
+    pub fn members_are_under_way(&self) -> bool {
+        let own = &self.roster.membership.group;
+        let asking = self.asking.map(|pod| &pod.uid);
+        self.view.ledger().iter().any(|entry| {
+            let group = entry.pod.group.as_ref().map(|membership| &membership.group);
+            group == Some(own) && Some(&entry.pod.uid) != asking
+        })
+    }
+
     fn plan(&self, area: &Area<'a>, room: &Room<'a>, fence: &Fence<'a>, open: Open<'_>) -> Option<Plan> {
         let (ground, preferred) = self.seat(area, room, fence, open)?;
         let domain = area.domain.filter(|_| self.required.is_some());
