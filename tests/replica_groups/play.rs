@@ -9,13 +9,14 @@ use crate::api_server::ApiServer;
 use crate::promises::Violation;
 use crate::scenario::{Choice, Ending, NodeSpec, Outcome, Scenario, Step, Then};
 use crate::tally::Seen;
-use crate::world::World;
+use crate::world::{TTL, World};
 
 /// Rounds over all pods that wait, until nobody moves. A round takes half a second.
 const CALM_ROUNDS: usize = 30;
-/// The same when there is room for everybody. A round takes as long as it takes for everything to expire that may stand in
-/// somebody's way, if there are a dozen of them.
+/// The same when there is room for everybody, with time in between for everything to expire that may stand in
+/// somebody's way.
 const LAST_ROUNDS: usize = 40;
+const IDLE_ROUNDS: u32 = 4;
 
 /// Plays a history; with a log if wanted.
 pub fn play(scenario: &Scenario, api: &ApiServer, config: &Config) -> Result<Seen, Violation> {
@@ -48,11 +49,13 @@ fn run(world: &mut World<'_>, scenario: &Scenario) -> Result<(), Violation> {
         world.check_expiry()?;
     }
     make_room(world);
+    let mut idle = 0;
     for round in 0..LAST_ROUNDS {
-        if schedule_everybody(world, round)? == 0 && world.pending().is_empty() {
+        idle = if schedule_everybody(world, round)? == 0 { idle + 1 } else { 0 };
+        if idle > IDLE_ROUNDS || (idle > 0 && world.pending().is_empty()) {
             break;
         }
-        world.pass(Duration::from_secs(5));
+        world.pass(if idle == 0 { Duration::from_secs(1) } else { TTL / (IDLE_ROUNDS - 1) });
     }
     world.check_everybody_runs()
 }
