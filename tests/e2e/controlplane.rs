@@ -1,8 +1,8 @@
 //! A real Kubernetes control plane on loopback ports: etcd, kube-apiserver,
-//! kube-controller-manager, and kwok in place of the kubelets.
+//! kube-controller-manager, and kwok in place of the kubelets. The `LeaderWorkerSet` controller, if wanted.
 //!
 //! ```text
-//!  test ── ControlPlane::run ──> etcd <── kube-apiserver <── kube-controller-manager
+//!  test ── ControlPlane::run ──> etcd <── kube-apiserver <── kube-controller-manager, leaderworkerset-manager
 //!                                               ^  ^  ^───── kwok
 //!            start_scheduler ──> kube-scheduler ┘  │
 //!            start_berth     ──> berth ────────────┘
@@ -15,6 +15,7 @@ mod controller_manager;
 mod etcd;
 mod https_probe;
 mod kwok;
+mod leader_worker_set;
 mod ports;
 mod process;
 mod scheduler;
@@ -51,13 +52,15 @@ pub struct Options {
     pub controllers: bool,
     /// Run kwok: bound pods become Running, deleted pods disappear.
     pub kubelets: bool,
+    /// Run the `LeaderWorkerSet` controller, which needs the other controllers.
+    pub leader_worker_sets: bool,
     /// How long the test may take once the cluster is up. Used by [`ControlPlane::run`].
     pub limit: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { controllers: true, kubelets: true, limit: Duration::from_mins(5) }
+        Self { controllers: true, kubelets: true, leader_worker_sets: false, limit: Duration::from_mins(5) }
     }
 }
 
@@ -118,11 +121,17 @@ impl ControlPlane {
 
     async fn start_helpers(&mut self, options: &Options) -> Result<()> {
         let (binaries, workspace, kubeconfig) = (&self.binaries, &self.workspace, &self.kubeconfig);
+        if options.leader_worker_sets {
+            leader_worker_set::define_kinds(binaries, &self.client).await?;
+        }
         let controllers =
             wanted(options.controllers, || controller_manager::start(binaries, workspace, kubeconfig));
         let kubelets = wanted(options.kubelets, || kwok::start(binaries, workspace, kubeconfig));
-        let (controllers, kubelets) = tokio::try_join!(controllers, kubelets)?;
-        self.helpers = [controllers, kubelets].into_iter().flatten().collect();
+        let leader_worker_sets = wanted(options.leader_worker_sets, || {
+            leader_worker_set::start(binaries, workspace, &self.authority, kubeconfig, &self.client)
+        });
+        let (sets, controllers, kubelets) = tokio::try_join!(leader_worker_sets, controllers, kubelets)?;
+        self.helpers = [sets, controllers, kubelets].into_iter().flatten().collect();
         Ok(())
     }
 

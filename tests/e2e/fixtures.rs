@@ -5,12 +5,14 @@
 
 mod bindings;
 mod creation;
+mod leader_worker_sets;
 mod nodes;
 mod pods;
 mod workloads;
 
-pub use bindings::{BindingsWatch, Transition, wait_until_all_bound};
+pub use bindings::{BindingsWatch, SeenPod, Transition, wait_until_all_bound};
 pub use creation::{create, create_all};
+pub use leader_worker_sets::{LeaderWorkerSet, LeaderWorkerSetBuilder, leader_worker_set};
 pub use nodes::{NodeBuilder, NodeSet, RACK, node, nodes};
 pub use pods::{PodBuilder, pod, pods};
 pub use workloads::{
@@ -19,4 +21,4 @@ pub use workloads::{
 };
 
 /// Labels from pairs, as every builder keeps them.
-type Labels = std::collections::BTreeMap<String, String>;
+pub type Labels = std::collections::BTreeMap<String, String>;

@@ -7,6 +7,7 @@ mod controlplane;
 mod discovery;
 mod fixtures;
 mod http_get;
+mod leader_worker_sets;
 mod metrics_text;
 mod outages;
 mod preemption;

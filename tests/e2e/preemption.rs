@@ -14,6 +14,6 @@ mod groups;
 mod play;
 mod room_kept;
 mod scenario;
-mod setup;
+pub mod setup;
 mod spread_limits;
 mod stage;

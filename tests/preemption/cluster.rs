@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 pub const NODES: usize = 5;
+/// How many pods make one replica of a set.
+pub const SET_SIZE: usize = 3;
 pub const NAMESPACE: &str = "d";
 const GROUP_LABELS: [&str; 2] =
     ["leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index"];
@@ -79,7 +81,7 @@ pub fn surroundings() -> Vec<Value> {
     for (name, policy) in [("llm", "RecreateGroupOnPodRestart"), ("loose", "None")] {
         objects.push(json!({"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
             "metadata": {"namespace": NAMESPACE, "name": name},
-            "spec": {"leaderWorkerTemplate": {"size": 3, "restartPolicy": policy}}}));
+            "spec": {"leaderWorkerTemplate": {"size": SET_SIZE, "restartPolicy": policy}}}));
     }
     objects
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::case::{Candidate, Case};
-use crate::cluster::{Group, Pod};
+use crate::cluster::{Group, Pod, SET_SIZE};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
@@ -62,7 +62,11 @@ fn weigh(case: &Case, candidate: &Candidate) -> Result<[i64; 5], Fate> {
     // The node's number stands for its name.
     let name = i64::from(candidate.node.as_bytes()[1]);
     let violations = candidate.budget_violations.min(count(victims.len()));
-    Ok([violations, count(groups.len()), highest, count(lost.count()), name])
+    // A replica of a set that lacks members does not run, so nothing is lost with it.
+    let members =
+        |group: &String| staying().filter(|pod| restarting_group(pod).as_ref() == Some(group)).count();
+    let whole = groups.iter().filter(|group| !group.starts_with("set") || members(group) >= SET_SIZE).count();
+    Ok([violations, count(whole), highest, count(lost.count()), name])
 }
 
 fn restarting_group(pod: &Pod) -> Option<String> {

@@ -81,6 +81,11 @@ impl<'a> Fence<'a> {
             && (0..side.terms.len()).all(|term| self.holds(class, term, host, node))
     }
 
+    /// Whether no member minds any other.
+    pub fn is_calm(&self) -> bool {
+        self.sides.iter().all(|side| side.clashes.iter().all(Vec::is_empty))
+    }
+
     /// The keys of whose domains two classes share none.
     pub fn clashes(&self, class: usize, other: usize) -> &[&'a Name] {
         &self.sides[class].clashes[other]

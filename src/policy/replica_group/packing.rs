@@ -15,8 +15,6 @@ use crate::model::{Node, Pod, Resources, Used};
 use crate::policy::fit::Verdict;
 use crate::view::{Host, HostId};
 
-/// With more classes than this, not all orders are tried.
-const ALL_ORDERS_UP_TO: usize = 3;
 /// How many places are tried for the member that asks, if it does not get one of its own accord.
 const MOST_PINS: usize = 64;
 
@@ -44,6 +42,8 @@ pub struct Ground<'a, 'r> {
     pub seats: Vec<(usize, usize)>,
     /// By class and spot: what node, taints, affinity and anti-affinity say, which no seat changes.
     suits: Vec<bool>,
+    /// Whether no member minds any other.
+    calm: bool,
 }
 
 /// Which hosts the member that asks may go to; every one if nobody asks.
@@ -80,7 +80,7 @@ impl<'a, 'r> Ground<'a, 'r> {
             spots.iter().map(suits).collect::<Vec<_>>()
         });
         let suits = suits.collect();
-        Self { roster, fence, packing, spots, seats: Vec::new(), suits }
+        Self { roster, fence, packing, spots, seats: Vec::new(), suits, calm: fence.is_calm() }
     }
 
     /// Seats everybody that is missing in the given part of the group, or says that it cannot be done. With `None`, all who
@@ -88,14 +88,15 @@ impl<'a, 'r> Ground<'a, 'r> {
     pub fn seat_all(&mut self, wanted: impl Fn(&Class<'_>) -> bool) -> bool {
         let classes: Vec<usize> =
             (0..self.roster.missing.len()).filter(|class| wanted(&self.roster.missing[*class])).collect();
-        let enough = |class: &usize| self.capacity_of(*class) >= self.roster.missing[*class].count;
-        if !classes.iter().all(enough) {
+        let spare = |class: usize| self.capacity_of(class).checked_sub(self.roster.missing[class].count);
+        let Some(spare) = classes.iter().map(|class| spare(*class)).collect::<Option<Vec<_>>>() else {
             return false;
-        }
+        };
+        let orders = orders(&classes, &spare);
         let asking = classes.contains(&0);
         let begin = self.clone();
-        for order in self.orders(&classes) {
-            if self.seat_in(&order, None) && (!asking || self.asker_is_seated()) {
+        for order in &orders {
+            if self.seat_in(order, None) && (!asking || self.asker_is_seated()) {
                 return true;
             }
             self.clone_from(&begin);
@@ -106,8 +107,8 @@ impl<'a, 'r> Ground<'a, 'r> {
         // Somebody else would have got the last place to which the one who asks may go.
         let pins = (0..self.spots.len()).filter(|spot| self.spots[*spot].open).take(MOST_PINS);
         for pin in pins.collect::<Vec<_>>() {
-            for order in self.orders(&classes) {
-                if self.seat_in(&order, Some(pin)) {
+            for order in &orders {
+                if self.seat_in(order, Some(pin)) {
                     return true;
                 }
                 self.clone_from(&begin);
@@ -136,38 +137,27 @@ impl<'a, 'r> Ground<'a, 'r> {
         self.seats.iter().any(|(class, spot)| *class == 0 && self.spots[*spot].open)
     }
 
-    /// Who is hardest to seat comes first; other orders follow if there are few classes.
-    fn orders(&self, classes: &[usize]) -> Vec<Vec<usize>> {
-        let mut first = classes.to_vec();
-        if classes.len() > 1 {
-            first.sort_by_key(|class| self.capacity_of(*class) - self.roster.missing[*class].count);
-        }
-        match &first[..] {
-            [a, b] => vec![vec![*a, *b], vec![*b, *a]],
-            [a, b, c] => [[a, b, c], [a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]]
-                .map(|o| o.map(|c| *c).to_vec())
-                .to_vec(),
-            _ => {
-                debug_assert!(first.len() == 1 || first.is_empty() || first.len() > ALL_ORDERS_UP_TO);
-                vec![first]
-            }
-        }
-    }
-
     fn fill(&mut self, class: usize, mut count: usize) -> bool {
+        let among_themselves = self.fence.clashes(class, class);
+        let reaching_further = among_themselves.iter().any(|key| !is_per_host(key));
+        let mut capacities: Vec<usize> =
+            (0..self.spots.len()).map(|spot| self.capacity(class, spot)).collect();
         while count > 0 {
-            let capacities: Vec<usize> =
-                (0..self.spots.len()).map(|spot| self.capacity(class, spot)).collect();
             let Some(spot) = self.next_spot(&capacities, count) else { return false };
-            // What members do to each other's places is seen after each one; others only count.
-            let often = match (self.packing, self.fence.clashes(class, class)) {
-                (Packing::FewestHosts, []) => capacities[spot].min(count),
-                _ => 1,
+            let often = match self.packing {
+                Packing::FewestHosts => capacities[spot].min(count),
+                Packing::MostHosts => 1,
             };
             for _ in 0..often {
                 self.seat(class, spot);
             }
             count -= often;
+            // Whom one member keeps away from more than its own host is seen only now.
+            if reaching_further {
+                capacities = (0..self.spots.len()).map(|spot| self.capacity(class, spot)).collect();
+            } else {
+                capacities[spot] = self.capacity(class, spot);
+            }
         }
         true
     }
@@ -203,7 +193,7 @@ impl<'a, 'r> Ground<'a, 'r> {
 
     /// How many more of a class the spot would take.
     pub fn capacity(&self, class: usize, spot: usize) -> usize {
-        if !self.suits[class * self.spots.len() + spot] || self.clashes(class, spot) {
+        if !self.suits[class * self.spots.len() + spot] || (!self.calm && self.clashes(class, spot)) {
             return 0;
         }
         let Spot { node, used, .. } = &self.spots[spot];
@@ -302,6 +292,20 @@ impl<'a, 'r> Ground<'a, 'r> {
             |(wanted, taken): (i64, i64)| if wanted > 0 { (taken.max(0) + wanted - 1) / wanted } else { 0 };
         let worst = amounts.into_iter().chain(scalars).map(lost).max().unwrap_or_default();
         usize::try_from(worst).unwrap_or_default()
+    }
+}
+
+/// Classes in the orders in which they are to be tried. Who is hardest to seat comes first; other orders follow if there are few.
+fn orders(classes: &[usize], spare: &[usize]) -> Vec<Vec<usize>> {
+    let mut first: Vec<(usize, usize)> = spare.iter().copied().zip(classes.iter().copied()).collect();
+    first.sort_unstable();
+    let first: Vec<usize> = first.into_iter().map(|(_, class)| class).collect();
+    match first[..] {
+        [a, b] => vec![vec![a, b], vec![b, a]],
+        [a, b, c] => {
+            vec![vec![a, b, c], vec![a, c, b], vec![b, a, c], vec![b, c, a], vec![c, a, b], vec![c, b, a]]
+        }
+        _ => vec![first],
     }
 }
 

@@ -260,13 +260,11 @@ impl<'a> Search<'a> {
             };
             (0..self.roster.missing.len()).all(holds)
         };
-        let main = self.roster.main_class().map(|main| std::ptr::from_ref(main));
-        let main = self.roster.missing.iter().position(|class| Some(std::ptr::from_ref(class)) == main);
         let rank = Rank {
             evictions: if room.counting == Counting::Evicting { self.evictions(&ground) } else { 0 },
             beyond_preferred: !preferred,
             siblings: self.siblings_around(area),
-            left_over: main.map_or(0, left_over),
+            left_over: self.roster.main_class().map_or(0, left_over),
             hash: self.hash(domain),
         };
         Some(Plan {

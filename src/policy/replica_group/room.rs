@@ -32,8 +32,10 @@ impl<'a> Room<'a> {
     /// What is used of a host, as far as the group has to mind.
     pub fn used(&self, host: &'a Host) -> Cow<'a, Used> {
         let mut used = Cow::Borrowed(&*host.used);
-        for pod in self.view.nominated_to(&host.name).filter(|pod| self.minds(pod)) {
-            used.to_mut().arrive(&pod.asks);
+        if self.view.nominated_nodes() > 0 {
+            for pod in self.view.nominated_to(&host.name).filter(|pod| self.minds(pod)) {
+                used.to_mut().arrive(&pod.asks);
+            }
         }
         if self.counting != Counting::Reserved {
             for hold in self.view.ledger().reservations().on(&host.name) {

@@ -137,9 +137,9 @@ impl<'a> Roster<'a> {
         self.missing.iter().map(|class| class.count).sum()
     }
 
-    /// The class that most of the missing are in: by it, domains are compared.
-    pub fn main_class(&self) -> Option<&Class<'a>> {
-        self.missing.iter().rev().max_by_key(|class| class.count)
+    /// The class that most of the missing are in, the first of several: by it, domains are compared.
+    pub fn main_class(&self) -> Option<usize> {
+        (0..self.missing.len()).rev().max_by_key(|class| self.missing[*class].count)
     }
 
     /// The topology keys that anti-affinity looks at.

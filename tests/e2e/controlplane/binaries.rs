@@ -37,4 +37,8 @@ impl Binaries {
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
+    /// The folder of a program's manifests, as its module has them.
+    pub fn manifests(&self, program: &str) -> PathBuf {
+        self.folder.with_file_name(program)
+    }
 }

@@ -1,0 +1,22 @@
+//! Replica groups as the real `LeaderWorkerSet` controller makes them, and as others do.
+//!
+//! ```text
+//!  racks of nodes ──┐
+//!                   ├──> Stage::play ──> a set arrives, something happens ──> Groups, now and on the way
+//!  Setup: with or ──┘
+//!         without Berth
+//! ```
+
+mod best_fit;
+mod exclusive;
+mod groups;
+mod history;
+mod last_rack;
+mod other_sources;
+mod race;
+mod racks;
+mod recovery;
+mod rolling_update;
+mod stage;
+mod test_bed;
+mod unlike_members;
