@@ -172,10 +172,14 @@ impl<'a> World<'a> {
         self.attempts.clear();
         self.offers.clear();
         self.watch.clear();
-        for group in 0..self.truth.groups.len() {
-            let in_pieces = self.has_begun(group) && !self.truth.is_whole(group);
-            self.seen.restarted_in_pieces |= in_pieces && self.truth.set_of(group).required.is_some();
-            self.truth.groups[group].record.excused |= in_pieces;
+        let groups = 0..self.truth.groups.len();
+        let in_pieces: Vec<usize> =
+            groups.filter(|group| self.has_begun(*group) && !self.truth.is_whole(*group)).collect();
+        // What is kept for them can be worked out anew. But for whom it was not kept any more, cannot.
+        let unsettled = in_pieces.iter().any(|group| self.truth.groups[*group].record.excused);
+        for group in in_pieces {
+            self.seen.restarted_in_pieces |= self.truth.set_of(group).required.is_some();
+            self.truth.groups[group].record.excused |= unsettled;
         }
         self.berth = Berth::start(self.config, self.api, everything(&self.truth).into_iter());
     }
