@@ -6,6 +6,8 @@ use crate::world::World;
 
 /// So many groups are enough for a small cluster.
 const GROUPS: usize = 8;
+/// With one member per host, so many hosts have to be in a rack that takes any group.
+pub const LARGEST: usize = 6;
 
 impl World<'_> {
     pub fn new_group(&mut self, set: usize) {
@@ -183,7 +185,7 @@ impl World<'_> {
             return;
         }
         let group = &mut self.truth.groups[at];
-        group.size = if up { group.size + 1 } else { (group.size - 1).max(1) };
+        group.size = if up { (group.size + 1).min(LARGEST) } else { (group.size - 1).max(1) };
         group.record.excused = true;
         let size = group.size;
         self.note(|| format!("group {at} has {size} members from now on"));

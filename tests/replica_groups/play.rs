@@ -6,6 +6,7 @@ use berth::config::Config;
 use berth::model::Kind as ObjectKind;
 
 use crate::api_server::ApiServer;
+use crate::controllers::LARGEST;
 use crate::promises::Violation;
 use crate::scenario::{Choice, Ending, NodeSpec, Outcome, Scenario, Step, Then};
 use crate::tally::Seen;
@@ -147,7 +148,7 @@ fn make_room(world: &mut World<'_>) {
     world.seen.waited_for_room |= waiting > 0;
     world.note(|| format!("room for {waiting} groups"));
     for rack in 0..waiting.max(usize::from(!world.pending().is_empty())) {
-        for at in 0..6 {
+        for at in 0..LARGEST {
             let node = NodeSpec {
                 name: format!("big{rack}-{at}"),
                 rack: Some(format!("big{rack}")),
