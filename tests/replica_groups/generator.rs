@@ -1,0 +1,158 @@
+//! Random histories.
+
+use crate::differential::rng::Rng;
+use crate::scenario::{
+    Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Scenario, Scope, SetSpec, Step, Then,
+};
+
+const NAMESPACES: [&str; 2] = ["red", "blue"];
+
+/// Everything may happen.
+pub fn history(rng: &mut Rng) -> Scenario {
+    let nodes = nodes(rng);
+    let sets = (0..=rng.below(3)).map(|at| set(rng, at)).collect();
+    let calm = rng.chance(45);
+    let count = 30 + rng.below(45);
+    let mut steps = vec![Step::NewGroup(rng.below(8)), Step::NewGroup(rng.below(8))];
+    steps.extend((0..count).map(|_| if calm { calm_step(rng) } else { any_step(rng) }));
+    Scenario { nodes, sets, steps, follows_scores: rng.chance(50), ending: Ending::Room }
+}
+
+/// Groups and nothing else, more of them than there is room for.
+pub fn contest(rng: &mut Rng) -> Scenario {
+    let nodes = nodes(rng);
+    let sets = (0..=1 + rng.below(3)).map(|at| set(rng, at)).collect();
+    let mut steps: Vec<Step> = (0..4 + rng.below(4)).map(|_| Step::NewGroup(rng.below(64))).collect();
+    for _ in 0..40 + rng.below(40) {
+        steps.push(match rng.below(20) {
+            0..=5 => Step::Reconcile(rng.below(64), 1 + rng.below(3)),
+            6..=12 => Step::Try(rng.below(64), choice(rng)),
+            13..=15 => Step::Bind(rng.below(8), Outcome::Done),
+            16..=18 => Step::DeliverPods(1 + rng.below(6)),
+            _ => Step::Pass(100 * rng.below(10) as u64),
+        });
+    }
+    Scenario { nodes, sets, steps, follows_scores: rng.chance(50), ending: Ending::Standstill }
+}
+
+fn nodes(rng: &mut Rng) -> Vec<NodeSpec> {
+    let blocks = 1 + rng.below(2);
+    let mut nodes = Vec::new();
+    for rack in 0..2 + rng.below(4) {
+        // Machines of a rack are alike, mostly.
+        let (cpu, gpus) = (rng.pick(&[2, 3, 4, 4, 6]), rng.pick(&[0, 0, 2, 4]));
+        let (ssd, tainted) = (rng.chance(60), rng.chance(12));
+        let block = rng.below(blocks);
+        for _ in 0..=rng.below(4) {
+            let odd = rng.chance(15);
+            nodes.push(NodeSpec {
+                name: format!("n{}", nodes.len()),
+                rack: (!rng.chance(3)).then(|| format!("r{rack}")),
+                block: format!("b{block}"),
+                cpu: if odd { rng.pick(&[1, 2, 4, 8]) } else { cpu },
+                gpus,
+                places: if rng.chance(6) { rng.pick(&[1, 2, 3]) } else { 110 },
+                ssd: ssd ^ (odd && rng.chance(50)),
+                tainted: tainted ^ rng.chance(5),
+            });
+        }
+    }
+    nodes
+}
+
+fn set(rng: &mut Rng, at: usize) -> SetSpec {
+    let kind = rng.pick(&[Kind::Annotated, Kind::LeaderWorker]);
+    let apart = rng.chance(35);
+    let worker = Needs { apart, ..needs(rng) };
+    let leader_differs = rng.chance(if kind == Kind::LeaderWorker { 50 } else { 15 });
+    let leader = if leader_differs { Needs { apart: apart && rng.chance(70), ..needs(rng) } } else { worker };
+    let (required, preferred) = rng.weighted(&[
+        (45, (Some(Level::Rack), None)),
+        (15, (Some(Level::Block), None)),
+        (30, (Some(Level::Block), Some(Level::Rack))),
+        (10, (None, Some(Level::Rack))),
+    ]);
+    let exclusive = rng.weighted(&[
+        (65, None),
+        (15, Some(Scope::Set)),
+        (10, Some(Scope::Namespace)),
+        (10, Some(Scope::Cluster)),
+    ]);
+    let exclusive = exclusive.filter(|_| required.is_some());
+    SetSpec {
+        name: format!("s{at}"),
+        kind,
+        namespace: rng.pick(&NAMESPACES),
+        size: rng.weighted(&[(5, 1), (30, 2), (30, 3), (25, 4), (10, 5)]),
+        leader,
+        worker,
+        required,
+        preferred,
+        exclusive,
+        native_exclusive: kind == Kind::LeaderWorker
+            && exclusive == Some(Scope::Namespace)
+            && preferred.is_none()
+            && rng.chance(50),
+        priority: rng.pick(&[0, 0, 10]),
+    }
+}
+
+fn needs(rng: &mut Rng) -> Needs {
+    Needs {
+        cpu: rng.pick(&[1, 1, 2, 2, 3]),
+        gpus: rng.pick(&[0, 0, 0, 1, 2]),
+        ssd: rng.chance(15),
+        tolerates: rng.chance(30),
+        apart: false,
+    }
+}
+
+/// What happens where nothing goes wrong.
+fn calm_step(rng: &mut Rng) -> Step {
+    match rng.below(100) {
+        0..=5 => Step::NewGroup(rng.below(64)),
+        6..=27 => Step::Reconcile(rng.below(64), 1 + rng.below(4)),
+        28..=34 => Step::NewSingle(needs(rng), rng.pick(&[0, 0, 10])),
+        35..=37 => Step::EndSingle(rng.below(64)),
+        38..=70 => Step::Try(rng.below(64), choice(rng)),
+        71..=82 => Step::Bind(rng.below(8), outcome(rng)),
+        83..=84 => Step::Abandon(rng.below(8), rng.chance(50)),
+        85..=93 => Step::DeliverPods(1 + rng.below(8)),
+        94..=96 => Step::DeliverAll,
+        _ => Step::Pass(200 * rng.below(20) as u64),
+    }
+}
+
+fn any_step(rng: &mut Rng) -> Step {
+    let some = |rng: &mut Rng| rng.below(64);
+    match rng.below(400) {
+        0..=8 => Step::DeleteMember(some(rng), rng.chance(50)),
+        9..=16 => Step::Vanish(some(rng)),
+        17..=20 => Step::DeleteGroup(some(rng)),
+        21..=24 => Step::Recreate(some(rng), rng.chance(60)),
+        25..=26 => Step::Resize(some(rng), rng.chance(50)),
+        27..=30 => Step::PassLong,
+        31..=34 => Step::LoseNode(some(rng)),
+        35..=38 => Step::ReturnNode(some(rng)),
+        39..=41 => Step::CollectLost,
+        42..=43 => Step::Relabel(some(rng), some(rng)),
+        44..=47 => Step::Restart,
+        48..=49 => Step::Probe,
+        50..=58 => Step::DeliverNodes(1 + rng.below(2)),
+        _ => calm_step(rng),
+    }
+}
+
+fn choice(rng: &mut Rng) -> Choice {
+    let then = match rng.below(100) {
+        0..=44 => Then::BindNow,
+        45..=89 => Then::BindLater,
+        90..=95 => Then::Fail { told: true },
+        _ => Then::Fail { told: false },
+    };
+    Choice { pick: rng.below(64), then }
+}
+
+fn outcome(rng: &mut Rng) -> Outcome {
+    rng.weighted(&[(94, Outcome::Done), (3, Outcome::DoneUnheard), (3, Outcome::Unclear)])
+}

@@ -1,0 +1,65 @@
+//! Replica groups keep their promises in random histories of a cluster.
+//!
+//! ```text
+//!                    +-- truth --+-- news, late --> Berth <-- filter, prioritize, bind --+
+//!   seed --> history-+           |                                                       |
+//!                    +-----------+---- pods, nodes -----------> kube-scheduler ----------+
+//! ```
+//!
+//! This test plays kube-scheduler, the API server and the controllers. Berth is asked as its callers ask it, in JSON,
+//! and nothing is known here of how it finds its answers. What it promised is checked against the truth after every step.
+//!
+//! | variable             | meaning                                             |
+//! |----------------------|-----------------------------------------------------|
+//! | `BERTH_GROUPS_CASES` | how many histories, instead of 10,000               |
+//! | `BERTH_GROUPS_SEED`  | the seed of the second half, instead of a fresh one |
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod api_server;
+mod berth_process;
+mod campaign;
+mod controllers;
+#[path = "../support/differential/mod.rs"]
+mod differential;
+mod disturbances;
+mod generator;
+mod objects;
+mod play;
+mod promises;
+mod room;
+mod scenario;
+mod scheduling;
+mod shrink;
+mod tally;
+mod truth;
+mod watch;
+mod world;
+
+use api_server::ApiServer;
+use differential::rng::Rng;
+use differential::seeds::FIXED_SEED;
+
+#[test]
+fn promises_hold_in_any_history() {
+    campaign::run("BERTH_GROUPS", 10_000, generator::history);
+}
+
+#[test]
+fn groups_that_compete_for_room_are_never_left_in_pieces() {
+    campaign::run("BERTH_CONTEST", 2_000, generator::contest);
+}
+
+/// The generator is only worth what it reaches.
+#[test]
+fn random_histories_reach_what_they_are_made_for() {
+    let (api, config) = (ApiServer::start(), berth_process::config());
+    let mut counts = tally::counts();
+    for id in 0..1_000 {
+        let scenario = generator::history(&mut Rng::of(FIXED_SEED, id));
+        if let Ok(seen) = play::play(&scenario, &api, &config) {
+            tally::count(&mut counts, &seen);
+        }
+    }
+    println!("{counts}");
+    counts.check();
+}

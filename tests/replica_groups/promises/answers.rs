@@ -1,0 +1,137 @@
+//! What filter may answer.
+
+use super::Violation;
+use crate::room::{Crew, around};
+use crate::scenario::{Kind, Level, NodeSpec};
+use crate::truth::{Part, Pod, Record};
+use crate::world::{TTL, World};
+
+impl World<'_> {
+    pub fn check_answer(
+        &mut self,
+        pod: &Pod,
+        candidates: &[String],
+        offered: &[String],
+    ) -> Result<(), Violation> {
+        if let Some(stranger) = offered.iter().find(|node| !candidates.contains(node)) {
+            return Err(Violation::new("a subset of the candidates", format!("{}: {stranger}", pod.uid)));
+        }
+        let Some(part) = pod.part.clone() else {
+            self.seen.single_kept_out |= offered.len() < candidates.len();
+            return Ok(());
+        };
+        let first = !self.has_begun(part.group);
+        self.look_at_member(&part, first, candidates, offered);
+        if offered.is_empty() {
+            return Ok(());
+        }
+        if first {
+            let progress = self.now;
+            let expects_preferred = self.would_fit_as_preferred(&part);
+            self.truth.groups[part.group].record =
+                Record { progress, expects_preferred, ..Record::default() };
+        }
+        if self.watch.has_node_news() {
+            // Berth's racks are not the real ones.
+            let record = &mut self.truth.groups[part.group].record;
+            (record.disturbed, record.excused) = (true, true);
+        }
+        self.truth.groups[part.group].record.excused |= self.is_blind_to(&part);
+        self.check_domain(pod, &part, offered)
+    }
+
+    fn check_domain(&self, pod: &Pod, part: &Part, offered: &[String]) -> Result<(), Violation> {
+        let set = self.truth.set_of(part.group);
+        let (Some(level), record) = (set.required, &self.truth.groups[part.group].record) else {
+            return Ok(());
+        };
+        if record.disturbed {
+            return Ok(());
+        }
+        let nodes: Vec<&NodeSpec> = offered.iter().map(|name| &self.truth.nodes[name]).collect();
+        let Some(domain) = nodes[0].domain(level) else {
+            return Err(Violation::new("one domain", format!("{}: {} is in none", pod.uid, nodes[0].name)));
+        };
+        if let Some(other) = nodes.iter().find(|node| node.domain(level) != Some(domain)) {
+            let text = format!("{}: {} is not in {domain}", pod.uid, other.name);
+            return Err(Violation::new("one domain", text));
+        }
+        if record.excused {
+            return Ok(());
+        }
+        let (occupancy, around) = (self.occupancy(), around(&self.truth, level, nodes[0]));
+        let under_way: Vec<&Pod> = self.assumed().map(|(pod, _)| pod).chain([pod]).collect();
+        let rest = Crew::missing(&self.truth, part.group, &under_way);
+        for node in nodes {
+            if !occupancy.with(pod, &node.name).packs(&rest, &around) {
+                let text =
+                    format!("{} on {}: the rest does not fit into {domain}, {rest:?}", pod.uid, node.name);
+                return Err(Violation::new("all or nothing", text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether Berth lacks what it takes to know what the rest of the group asks for, or how much is left.
+    fn is_blind_to(&self, part: &Part) -> bool {
+        let set = self.truth.set_of(part.group);
+        let unequal = set.leader != set.worker;
+        let unseen = match set.kind {
+            Kind::LeaderWorker => self.watch.has_set_news(),
+            Kind::Annotated => {
+                let all = self.truth.members(part.group).count() >= self.truth.groups[part.group].size;
+                unequal && (!all || self.watch.hides(part.group))
+            }
+        };
+        unseen || self.watch.hides_loss_of(part.group)
+    }
+
+    /// Whether one domain of the preferred level can take the whole group, beyond doubt: nothing is under way, Berth knows
+    /// everything, and nobody else has a claim. Searching is exact for members that are all alike.
+    fn would_fit_as_preferred(&self, part: &Part) -> bool {
+        let set = self.truth.set_of(part.group);
+        let (Some(_), Some(level)) = (set.required, set.preferred) else { return false };
+        let certain = self.follows_scores
+            && set.leader == set.worker
+            && self.watch.is_empty()
+            && self.attempts.is_empty()
+            && self.offers.values().all(|since| *since + TTL <= self.now)
+            && (0..self.truth.groups.len()).all(|other| other == part.group || self.is_at_rest(other))
+            && (0..self.truth.groups.len()).all(|other| {
+                !self.truth.objects(other, part.group) && !self.truth.objects(part.group, other)
+            });
+        let (crew, occupancy) = (Crew::missing(&self.truth, part.group, &[]), self.occupancy());
+        certain
+            && self.truth.nodes.values().any(|node| {
+                node.domain(level).is_some() && occupancy.packs(&crew, &around(&self.truth, level, node))
+            })
+    }
+
+    /// Nobody can claim room for it.
+    fn is_at_rest(&self, group: usize) -> bool {
+        let begun = self.has_begun(group);
+        !begun || self.truth.is_whole(group)
+    }
+
+    fn look_at_member(&mut self, part: &Part, first: bool, candidates: &[String], offered: &[String]) {
+        self.seen.member_refused |= offered.is_empty();
+        self.seen.first_refused |= offered.is_empty() && first;
+        self.seen.member_narrowed |= !offered.is_empty() && offered.len() < candidates.len();
+        let level = self.truth.set_of(part.group).required;
+        let contested = |node: &String| level.is_some_and(|level| self.is_contested(part.group, level, node));
+        let conflict = candidates.iter().filter(|node| !offered.contains(node)).any(contested);
+        self.seen.exclusive_kept_apart |= conflict;
+    }
+
+    /// Whether a group that may not share the domain is in it.
+    fn is_contested(&self, group: usize, level: Level, node: &str) -> bool {
+        let domain = self.truth.nodes.get(node).and_then(|node| node.domain(level));
+        (0..self.truth.groups.len()).any(|other| {
+            self.truth.objects(group, other)
+                && self
+                    .truth
+                    .running_members(other)
+                    .any(|(_, node)| domain.is_some() && node.domain(level) == domain)
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! What is left has to do for every group that has begun.
+
+use std::time::Duration;
+
+use super::Violation;
+use crate::room::{Crew, around};
+use crate::truth::Pod;
+use crate::world::{TTL, World};
+
+/// A member that was let in so long before the end of its time counts as one that came too late.
+const MARGIN: Duration = Duration::from_secs(2);
+
+impl World<'_> {
+    /// After a pod was given a place: it took nobody's room, unless it matters more. Then the others may be left with less
+    /// than they were promised, even if it would still do.
+    pub fn check_room_kept(&mut self, newcomer: &Pod, node: &str) -> Result<(), Violation> {
+        for at in 0..self.truth.groups.len() {
+            let lesser = newcomer.priority > self.truth.set_of(at).priority;
+            if lesser && self.is_around(at, node) {
+                self.truth.groups[at].record.excused = true;
+            } else if let Some(shortage) = self.shortage(at) {
+                return Err(Violation::new("room is kept", format!("{} took it: {shortage}", newcomer.uid)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a node is in the domain of a group.
+    fn is_around(&self, group: usize, node: &str) -> bool {
+        let place = self.placed_members(group).find_map(|(_, node)| self.truth.nodes.get(node));
+        let (Some(level), Some(place)) = (self.truth.set_of(group).required, place) else { return false };
+        self.truth.nodes.get(node).is_some_and(|node| node.domain(level) == place.domain(level))
+    }
+
+    /// What a group lacks that counts on its room.
+    fn shortage(&self, group: usize) -> Option<String> {
+        let level = self.truth.set_of(group).required?;
+        if self.truth.groups[group].record.excused {
+            return None;
+        }
+        let under_way: Vec<&Pod> = self.assumed().map(|(pod, _)| pod).collect();
+        let rest = Crew::missing(&self.truth, group, &under_way);
+        let place = self.placed_members(group).find_map(|(_, node)| self.truth.nodes.get(node))?;
+        let enough = rest.is_empty() || self.occupancy().packs(&rest, &around(&self.truth, level, place));
+        (!enough).then(|| format!("group {group} in {:?} has no room for {rest:?}", place.domain(level)))
+    }
+
+    /// A member was bound that had been let in at `since`.
+    pub fn remember_progress(&mut self, pod: &Pod, since: Duration) {
+        let Some(part) = &pod.part else { return };
+        let whole = self.truth.is_whole(part.group);
+        let record = &mut self.truth.groups[part.group].record;
+        record.progress = record.progress.max(since);
+        record.excused &= !whole;
+        if whole {
+            self.look_at_whole(part.group);
+        }
+    }
+
+    /// Room is kept for a time only.
+    pub fn excuse_the_late(&mut self) {
+        for at in 0..self.truth.groups.len() {
+            let late = self.truth.groups[at].record.progress + TTL <= self.now + MARGIN;
+            let whole = self.truth.is_whole(at);
+            self.truth.groups[at].record.excused |= late && !whole;
+        }
+    }
+
+    fn look_at_whole(&mut self, group: usize) {
+        let set = self.truth.set_of(group);
+        self.seen.whole |= set.required.is_some() && self.truth.groups[group].size > 1;
+        if let (Some(_), Some(level)) = (set.required, set.preferred) {
+            let mut domains: Vec<_> =
+                self.truth.running_members(group).map(|(_, node)| node.domain(level)).collect();
+            domains.sort_unstable();
+            domains.dedup();
+            self.seen.preferred_kept |= domains.len() == 1 && self.truth.groups[group].size > 1;
+            self.seen.preferred_left |= domains.len() > 1;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! kube-scheduler's part: attempts, and bindings in the background.
+
+use berth::model::Kind;
+use hyper::StatusCode;
+
+use crate::objects;
+use crate::promises::Violation;
+use crate::scenario::{Choice, Outcome, Then};
+use crate::world::{Attempt, World};
+
+impl World<'_> {
+    /// One scheduling attempt. Whether it got as far as choosing a node.
+    pub fn try_pod(&mut self, uid: &str, choice: Choice) -> Result<bool, Violation> {
+        let pod = self.truth.pods[uid].clone();
+        if self.watch.hides_namesake_of(&pod) {
+            // By name Berth could not tell which of them is the newer one: nobody is a whole generation ahead of it here.
+            self.deliver(Kind::Pod, usize::MAX);
+        }
+        let occupancy = self.occupancy();
+        let fitting = self.truth.nodes.values().filter(|node| occupancy.admits(&pod, node));
+        let candidates: Vec<String> = fitting.map(|node| node.name.clone()).collect();
+        if candidates.is_empty() {
+            self.note(|| format!("{} fits nowhere", pod.uid));
+            if self.offers.remove(uid).is_some() {
+                // Not what the status said before, so it is written down.
+                self.fail(uid);
+            }
+            return Ok(false);
+        }
+        let object = objects::pod(&pod, &self.truth);
+        let answer = self.berth.filter(&object, &candidates);
+        self.note(|| format!("filter {} {candidates:?} -> {answer:?}", pod.uid));
+        let offered = match answer {
+            Ok(offered) => offered,
+            Err(error) => {
+                self.seen.asked_to_retry = true;
+                self.offers.remove(uid);
+                return if error.contains("internal error") {
+                    Err(Violation::new("no panics", format!("{uid}: {error}")))
+                } else {
+                    Ok(false)
+                };
+            }
+        };
+        self.check_answer(&pod, &candidates, &offered)?;
+        if offered.is_empty() {
+            self.offers.remove(uid);
+            if choice.pick.is_multiple_of(2) {
+                self.fail(uid);
+            }
+            return Ok(false);
+        }
+        self.offers.insert(uid.to_owned(), self.now);
+        let node = self.choose(&object, &offered, choice.pick);
+        if let Then::Fail { told } = choice.then {
+            self.note(|| format!("{uid} on {node}: the attempt fails, told: {told}"));
+            if told {
+                self.fail(uid);
+            }
+            return Ok(true);
+        }
+        self.note(|| format!("{uid} is to go to {node}"));
+        self.attempts.push(Attempt { pod: pod.clone(), node: node.clone(), since: self.now });
+        self.check_room_kept(&pod, &node)?;
+        if choice.then == Then::BindNow {
+            self.bind(self.attempts.len() - 1, Outcome::Done)?;
+        }
+        Ok(true)
+    }
+
+    fn choose(&self, object: &serde_json::Value, offered: &[String], pick: usize) -> String {
+        if !self.follows_scores {
+            return offered[pick % offered.len()].clone();
+        }
+        let scores = self.berth.prioritize(object, offered);
+        let highest = scores.iter().max().copied().unwrap_or_default();
+        let best: Vec<&String> = offered
+            .iter()
+            .zip(&scores)
+            .filter(|(_, score)| **score == highest)
+            .map(|(node, _)| node)
+            .collect();
+        best[pick % best.len()].clone()
+    }
+
+    /// The pod's status says that an attempt failed.
+    pub fn fail(&mut self, uid: &str) {
+        if let Some(pod) = self.truth.pods.get_mut(uid) {
+            pod.failures += 1;
+            self.show_pod(uid);
+        }
+    }
+
+    /// The bind call of an attempt under way.
+    pub fn bind(&mut self, at: usize, outcome: Outcome) -> Result<(), Violation> {
+        let Attempt { pod, node, since } = self.attempts.remove(at);
+        let uid = &pod.uid;
+        let (status, done) = match self.truth.pods.get(uid) {
+            None => (StatusCode::NOT_FOUND, false),
+            Some(known) if known.node.is_some() || known.leaving => (StatusCode::CONFLICT, false),
+            Some(_) => match outcome {
+                Outcome::Done => (StatusCode::CREATED, true),
+                Outcome::DoneUnheard => (StatusCode::INTERNAL_SERVER_ERROR, true),
+                Outcome::Unclear => (StatusCode::INTERNAL_SERVER_ERROR, false),
+            },
+        };
+        let bound = self.berth.bind(self.api, &pod, &node, status);
+        assert_eq!(bound, status == StatusCode::CREATED, "{uid}: {status}");
+        self.note(|| format!("bind {uid} -> {node}: {status}, done: {done}"));
+        if done {
+            self.check_binding(&pod, &node)?;
+            self.truth.pods.entry(uid.clone()).and_modify(|pod| pod.node = Some(node));
+            self.offers.remove(uid);
+            self.show_pod(uid);
+            self.remember_progress(&pod, since);
+        }
+        Ok(())
+    }
+
+    /// The attempt fails after filter.
+    pub fn abandon(&mut self, at: usize, told: bool) {
+        let attempt = self.attempts.remove(at);
+        self.note(|| format!("{} is not bound after all, told: {told}", attempt.pod.uid));
+        if told {
+            self.fail(&attempt.pod.uid);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! How often histories reach what they are made for.
+
+use crate::differential::counts::Counts;
+
+/// What happened in a history.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one thing that may have happened")]
+pub struct Seen {
+    pub whole: bool,
+    pub member_refused: bool,
+    pub first_refused: bool,
+    pub member_narrowed: bool,
+    pub single_kept_out: bool,
+    pub exclusive_kept_apart: bool,
+    pub preferred_kept: bool,
+    pub preferred_left: bool,
+    pub asked_to_retry: bool,
+    pub restarted_in_pieces: bool,
+    pub expired_in_pieces: bool,
+    pub waited_for_room: bool,
+}
+
+/// What is looked for, and in how many of a thousand histories at least.
+type Row = (&'static str, usize, fn(&Seen) -> bool);
+
+const ROWS: [Row; 12] = [
+    ("a group is placed whole", 600, |seen| seen.whole),
+    ("a member is refused though it would fit as a pod", 400, |seen| seen.member_refused),
+    ("so is the first one", 400, |seen| seen.first_refused),
+    ("a member may use some of the nodes", 700, |seen| seen.member_narrowed),
+    ("a single pod is kept from reserved room", 100, |seen| seen.single_kept_out),
+    ("a domain is left to those that want to be alone", 150, |seen| seen.exclusive_kept_apart),
+    ("a group is in one preferred domain", 150, |seen| seen.preferred_kept),
+    ("a group is in several, for want of room", 30, |seen| seen.preferred_left),
+    ("nothing is decided and the pod is to be tried again", 50, |seen| seen.asked_to_retry),
+    ("Berth starts anew while a group is in pieces", 30, |seen| seen.restarted_in_pieces),
+    ("a reservation expires while a group is in pieces", 50, |seen| seen.expired_in_pieces),
+    ("a group waits until there is room", 400, |seen| seen.waited_for_room),
+];
+
+pub fn counts() -> Counts {
+    Counts::new(ROWS.into_iter().map(|(name, least, _)| (name, least)))
+}
+
+pub fn count(counts: &mut Counts, seen: &Seen) {
+    counts.count(ROWS.into_iter().map(|(_, _, happened)| happened(seen)));
+}

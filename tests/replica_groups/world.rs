@@ -1,0 +1,197 @@
+//! One history while it is played: the truth, what Berth was told of it, and what kube-scheduler has under way.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use berth::config::Config;
+use berth::model::{Kind as ObjectKind, ObjectKey};
+
+use crate::api_server::ApiServer;
+use crate::berth_process::Berth;
+use crate::objects;
+use crate::room::Occupancy;
+use crate::scenario::{NodeSpec, Scenario};
+use crate::tally::Seen;
+use crate::truth::{Pod, Truth};
+use crate::watch::{About, Event, News, Watch};
+
+/// For how long room is kept while nobody comes, and decisions are remembered: the default of both settings.
+pub const TTL: Duration = Duration::from_mins(1);
+/// By how much Berth's picture is late at most. A watch that is later than the time to live counts as cut.
+const LAG: Duration = Duration::from_secs(10);
+/// After so long kube-scheduler gives up on a binding.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct World<'a> {
+    pub truth: Truth,
+    pub lost: Vec<NodeSpec>,
+    pub watch: Watch,
+    pub berth: Berth,
+    pub api: &'a ApiServer,
+    pub config: &'a Config,
+    pub now: Duration,
+    /// Pods between filter and bind.
+    pub attempts: Vec<Attempt>,
+    /// When filter last let a pod in that is still not bound: Berth may count on it for a while.
+    pub offers: BTreeMap<String, Duration>,
+    pub follows_scores: bool,
+    pub seen: Seen,
+    pub log: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// As it was when it began.
+    pub pod: Pod,
+    pub node: String,
+    pub since: Duration,
+}
+
+impl<'a> World<'a> {
+    pub fn new(scenario: &Scenario, api: &'a ApiServer, config: &'a Config, log: bool) -> Self {
+        let nodes = scenario.nodes.iter().map(|node| (node.name.clone(), node.clone())).collect();
+        let truth = Truth { nodes, sets: scenario.sets.clone(), ..Truth::default() };
+        let berth = Berth::start(config, api, everything(&truth).into_iter());
+        Self {
+            truth,
+            lost: Vec::new(),
+            watch: Watch::default(),
+            berth,
+            api,
+            config,
+            now: Duration::ZERO,
+            attempts: Vec::new(),
+            offers: BTreeMap::new(),
+            follows_scores: scenario.follows_scores,
+            seen: Seen::default(),
+            log: log.then(Vec::new),
+        }
+    }
+
+    pub fn note(&mut self, text: impl FnOnce() -> String) {
+        if let Some(log) = &mut self.log {
+            log.push(format!("{:>7.1}s  {}", self.now.as_secs_f64(), text()));
+        }
+    }
+
+    /// What nodes hold, as kube-scheduler sees it.
+    pub fn occupancy(&self) -> Occupancy {
+        Occupancy::new(&self.truth, self.assumed())
+    }
+
+    /// Pods under way that are still there to be bound, with the node each is meant for.
+    pub fn assumed(&self) -> impl Iterator<Item = (&Pod, &str)> {
+        self.attempts.iter().filter_map(|attempt| {
+            let pod = self.truth.pods.get(&attempt.pod.uid).filter(|pod| pod.node.is_none())?;
+            Some((pod, &*attempt.node))
+        })
+    }
+
+    /// The members of a group that have a node or are meant for one.
+    pub fn placed_members(&self, group: usize) -> impl Iterator<Item = (&Pod, &str)> {
+        let revision = self.truth.groups[group].revision;
+        let part_of = move |pod: &Pod| {
+            pod.part.as_ref().is_some_and(|part| part.group == group && part.revision == revision)
+        };
+        let bound = self.truth.bound_members(group).map(|(pod, node)| (pod, &**node));
+        bound.chain(self.assumed().filter(move |(pod, _)| part_of(pod)))
+    }
+
+    pub fn has_begun(&self, group: usize) -> bool {
+        self.placed_members(group).next().is_some()
+    }
+
+    /// Pods that wait for kube-scheduler.
+    pub fn pending(&self) -> Vec<String> {
+        let waits = |pod: &&Pod| {
+            let under_way = self.attempts.iter().any(|attempt| attempt.pod.uid == pod.uid);
+            pod.node.is_none() && !pod.leaving && !under_way
+        };
+        self.truth.pods.values().filter(waits).map(|pod| pod.uid.clone()).collect()
+    }
+
+    /// Tells Berth of a pod, in time.
+    pub fn show_pod(&mut self, uid: &str) {
+        let pod = &self.truth.pods[uid];
+        let event = Event::Shown(ObjectKind::Pod, objects::pod(pod, &self.truth).to_string());
+        let about = Some(About::of(pod, pod.leaving));
+        self.watch.push(News { since: self.now, event, about });
+    }
+
+    pub fn remove_pod(&mut self, uid: &str) {
+        let Some(pod) = self.truth.pods.remove(uid) else { return };
+        self.offers.remove(uid);
+        let event = Event::Gone(ObjectKind::Pod, ObjectKey::new(pod.namespace, &*pod.name));
+        self.watch.push(News { since: self.now, event, about: Some(About::of(&pod, true)) });
+    }
+
+    pub fn show_node(&mut self, node: &NodeSpec) {
+        let event = Event::Shown(ObjectKind::Node, objects::node(node).to_string());
+        self.watch.push(News { since: self.now, event, about: None });
+    }
+
+    pub fn deliver(&mut self, kind: ObjectKind, count: usize) {
+        let events = self.watch.take(kind, count);
+        self.berth.hear(events);
+    }
+
+    pub fn deliver_all(&mut self) {
+        let events = self.watch.take_older(Duration::MAX);
+        self.berth.hear(events);
+    }
+
+    /// Lets time run. Nothing stays under way for as long as it is remembered.
+    pub fn pass(&mut self, time: Duration) {
+        let then = self.now + time;
+        self.attempts.retain(|attempt| attempt.since + PATIENCE > then);
+        let events = self.watch.take_older(then.saturating_sub(LAG));
+        self.berth.hear(events);
+        self.berth.advance(time);
+        self.now = then;
+        self.excuse_the_late();
+    }
+
+    /// More time than anything is remembered for, in several ticks, while nobody does anything.
+    pub fn pass_long(&mut self) {
+        let partial = (0..self.truth.groups.len()).any(|group| {
+            self.has_begun(group)
+                && !self.truth.is_whole(group)
+                && self.truth.set_of(group).required.is_some()
+        });
+        self.seen.expired_in_pieces |= partial;
+        self.attempts.clear();
+        self.deliver_all();
+        for _ in 0..5 {
+            self.pass(TTL / 4);
+        }
+        self.offers.clear();
+    }
+
+    /// Berth loses its memory; what is under way with it is lost.
+    pub fn restart(&mut self) {
+        self.attempts.clear();
+        self.offers.clear();
+        self.watch.clear();
+        let groups = 0..self.truth.groups.len();
+        let in_pieces: Vec<usize> =
+            groups.filter(|group| self.has_begun(*group) && !self.truth.is_whole(*group)).collect();
+        // What is kept for them can be worked out anew. But for whom it was not kept any more, cannot.
+        let unsettled = in_pieces.iter().any(|group| self.truth.groups[*group].record.excused);
+        for group in in_pieces {
+            self.seen.restarted_in_pieces |= self.truth.set_of(group).required.is_some();
+            self.truth.groups[group].record.excused |= unsettled;
+        }
+        self.berth = Berth::start(self.config, self.api, everything(&self.truth).into_iter());
+    }
+}
+
+/// What a list would say.
+fn everything(truth: &Truth) -> Vec<Event> {
+    let nodes =
+        truth.nodes.values().map(|node| Event::Shown(ObjectKind::Node, objects::node(node).to_string()));
+    let sets = truth.sets.iter().filter_map(objects::set);
+    let sets = sets.map(|set| Event::Shown(ObjectKind::LeaderWorkerSet, set.to_string()));
+    let pods = truth.pods.values();
+    let pods = pods.map(|pod| Event::Shown(ObjectKind::Pod, objects::pod(pod, truth).to_string()));
+    nodes.chain(sets).chain(pods).collect()
+}
