@@ -108,12 +108,7 @@ impl App {
 
         let Connected { api, binder, announcer, mut background } = connect(&options.source, &shared).await?;
         let news = Arc::new(GroupNews::new(announcer, shared.metrics.clone()));
-        let (store, freshness, interner) =
-            (shared.store.clone(), shared.freshness.clone(), shared.interner.clone());
-        background.push(tokio::spawn(async move {
-            let upkeep = || upkeep::run(store.clone(), freshness.clone(), interner.clone());
-            supervise("upkeep", || {}, upkeep).await;
-        }));
+        background.push(shared.keep_up(news.clone()));
         let engine = Engine::new(&shared.config.load(), shared.metrics.clone());
         let engine = Arc::new(ArcSwap::from_pointee(engine));
         if let Some(file) = options.config {
@@ -206,6 +201,15 @@ impl App {
 }
 
 impl Shared {
+    fn keep_up(&self, news: Arc<GroupNews>) -> JoinHandle<()> {
+        let (store, freshness, interner) =
+            (self.store.clone(), self.freshness.clone(), self.interner.clone());
+        tokio::spawn(async move {
+            let upkeep = || upkeep::run(store.clone(), freshness.clone(), interner.clone(), news.clone());
+            supervise("upkeep", || {}, upkeep).await;
+        })
+    }
+
     fn new(config: Config) -> anyhow::Result<Self> {
         let metrics = Arc::new(Metrics::new()?);
         let store = Arc::new(Store::new(metrics.clone()));

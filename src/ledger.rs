@@ -32,7 +32,7 @@ use std::time::Duration;
 use imbl::HashMap;
 
 pub use self::reservations::{Hold, Reservation, Reservations, Seat};
-use crate::model::{GroupKey, Name, ObjectKey, Pod, Resources, Uid};
+use crate::model::{GroupKey, Name, ObjectKey, Pod, Uid};
 
 /// How far a decision has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,13 +154,27 @@ impl Ledger {
     }
 
     /// A member of a group got a place.
-    pub fn sit_down(&mut self, group: &GroupKey, asks: &Resources, host: &str) {
-        self.reservations.sit_down(group, asks, host);
+    pub fn sit_down(&mut self, group: &GroupKey, pod: &Pod, host: &str) {
+        self.reservations.sit_down(group, pod, host);
     }
 
     /// A member of a group lost its place before it was really there.
-    pub fn stand_up(&mut self, group: &GroupKey, asks: &Arc<Resources>, host: &Name) {
-        self.reservations.stand_up(group, asks, host);
+    pub fn stand_up(&mut self, group: &GroupKey, seat: Seat) {
+        self.reservations.stand_up(group, seat);
+    }
+
+    /// Whether a member of a group is under way.
+    pub fn has_member_of(&self, group: &GroupKey) -> bool {
+        let of_it = |pod: &Pod| pod.group.as_ref().is_some_and(|membership| *membership.group == *group);
+        self.entries.values().any(|entry| of_it(&entry.pod))
+    }
+
+    /// A member of a group is where it was to be.
+    pub fn arrived(&mut self, group: &GroupKey) {
+        let all_seated = self.reservations.of(group).is_some_and(|kept| kept.missing == 0);
+        if all_seated && !self.has_member_of(group) {
+            self.reservations.settle(group);
+        }
     }
 
     /// A member of a group was bound.

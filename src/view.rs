@@ -23,7 +23,7 @@ use self::hosts::Hosts;
 pub use self::hosts::{Host, HostId};
 pub use self::namespaced::Namespaced;
 use crate::ledger::{Ledger, Phase};
-use crate::model::group::Source;
+use crate::model::group::{Source, recognition};
 use crate::model::{
     DisruptionBudget, GroupKey, GroupObject, Kind, Membership, Name, Namespace, Node, Object, ObjectKey, Pod,
     Recogniser, Service, Uid, Workload,
@@ -222,7 +222,8 @@ impl View {
     /// How many members the group of a member has, if anybody says so.
     pub fn group_size(&self, pod: &Pod) -> Option<u32> {
         let membership = pod.group.as_ref()?;
-        membership.size.or_else(|| self.group_object_of(pod, membership)?.size)
+        let size = membership.size.or_else(|| self.group_object_of(pod, membership)?.size);
+        size.map(|size| size.min(recognition::LARGEST))
     }
 
     /// The object that stands behind a member's group, if there is one.

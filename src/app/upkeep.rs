@@ -5,14 +5,20 @@ use std::time::{Duration, Instant};
 
 use crate::cluster::{Freshness, Interner, Store};
 use crate::model::Kind;
+use crate::verbs::GroupNews;
 
 const TICK: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: u32 = 60;
 /// A counter that no call asked for during so many sweeps is dropped; it is made again when needed.
 const IDLE_SWEEPS: u64 = 10;
 
-/// Expires ledger entries, drops counters and strings that nobody uses, for ever.
-pub async fn run(store: Arc<Store>, freshness: Arc<Freshness>, interner: Arc<Interner>) {
+/// Expires ledger entries, drops counters, strings and news that nobody uses, for ever.
+pub async fn run(
+    store: Arc<Store>,
+    freshness: Arc<Freshness>,
+    interner: Arc<Interner>,
+    news: Arc<GroupNews>,
+) {
     let mut ticks: u32 = 0;
     let mut last = Instant::now();
     loop {
@@ -33,6 +39,7 @@ pub async fn run(store: Arc<Store>, freshness: Arc<Freshness>, interner: Arc<Int
                 });
             }
             interner.sweep();
+            news.forget(&store.view());
         }
     }
 }

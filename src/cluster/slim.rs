@@ -106,7 +106,7 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
             if kind == Kind::Job && !belongs_to_job_set(&object.metadata) {
                 return Ok(Slimmed::Uninteresting(key));
             }
-            Object::Group(kind, Arc::new(group_object(kind, key, object.spec, interner)))
+            Object::Group(kind, Arc::new(group_object(kind, key, object.spec, object.status, interner)))
         }
     };
     Ok(Slimmed::Kept(object))
@@ -120,14 +120,19 @@ fn group_object(
     kind: Kind,
     key: ObjectKey,
     spec: Option<json::GroupSpec>,
+    status: Option<json::GroupStatus>,
     interner: &Interner,
 ) -> GroupObject {
     let mut group = GroupObject::named(key);
     let Some(spec) = spec else { return group };
     match kind {
         Kind::PodGroup => group.size = spec.min_member,
-        // Absent means 1, as the API server fills it in.
-        Kind::Job => group.size = Some(spec.parallelism.unwrap_or(1)),
+        // Absent means 1, as the API server fills it in. Who has finished does not come back.
+        Kind::Job => {
+            let done = status.and_then(|status| status.succeeded).unwrap_or_default();
+            let left = spec.completions.map_or(u32::MAX, |completions| completions.saturating_sub(done));
+            group.size = Some(spec.parallelism.unwrap_or(1).min(left));
+        }
         _ => {}
     }
     if let Some(set) = spec.leader_worker_template {
@@ -186,6 +191,7 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
         terminating: meta.deletion_timestamp.is_some(),
         priority: spec.and_then(|spec| spec.priority).unwrap_or_default(),
         controller: controller(meta, interner),
+        may_preempt: spec.and_then(|spec| spec.preemption_policy.as_deref()) != Some("Never"),
         in_tree_group: spec.is_some_and(|spec| spec.scheduling_group.is_some()),
         has_spread_constraints: spec
             .and_then(|spec| spec.topology_spread_constraints.as_ref())

@@ -5,7 +5,7 @@
 //!  ------------------------------> kept <-------------------------------------------------------+
 //!                                   |  +---------------------------------------------------------+
 //!                                   |
-//!                                   +--> fulfilled   the last seat is taken
+//!                                   +--> fulfilled   the last seat is taken, and the watch shows everybody in place
 //!                                   +--> expired     no member was bound for the whole time to live
 //!                                   +--> released    nobody of the group is left, or it does not fit any more
 //! ```
@@ -19,7 +19,7 @@ use std::time::Duration;
 use imbl::HashMap;
 
 use crate::model::group::Scope;
-use crate::model::{GroupKey, Name, Resources, Used};
+use crate::model::{Apart, GroupKey, Labels, Name, Pod, Requirements, Resources, Uid, Used};
 
 /// Room for one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,30 @@ pub struct Seat {
     pub host: Name,
     /// How much.
     pub asks: Arc<Resources>,
+    /// What who will sit there asks of a node.
+    pub requirements: Arc<Requirements>,
+    /// The labels of who will sit there, as far as they are known: others may not want to be beside them.
+    pub labels: Labels,
+    /// Whom they do not want to be beside themselves.
+    pub apart: Option<Arc<[Apart]>>,
+}
+
+impl Seat {
+    /// Where a pod is, or was to be.
+    pub fn of(pod: &Pod, host: &Name) -> Self {
+        Self {
+            host: host.clone(),
+            asks: pod.asks.clone(),
+            requirements: pod.requirements.clone(),
+            labels: pod.labels.clone(),
+            apart: pod.apart.clone(),
+        }
+    }
+
+    /// Whether it is a seat for such a pod.
+    fn suits(&self, pod: &Pod) -> bool {
+        self.asks == pod.asks && self.requirements == pod.requirements
+    }
 }
 
 /// Room for the members of one group that have no place yet.
@@ -41,8 +65,23 @@ pub struct Reservation {
     pub domain: Option<(Name, Name)>,
     /// Which groups it keeps out of that domain.
     pub exclusive: Option<Scope>,
-    /// The room.
+    /// The topology of which each part of the group has a domain to itself, if it has parts.
+    pub parts: Option<Name>,
+    /// Members that had a place when this was worked out.
+    pub in_place: Vec<Uid>,
+    /// How many members have no place.
+    pub missing: usize,
+    /// A seat for each of them, and some to spare while pods are under way that may take some away.
     pub seats: Vec<Seat>,
+}
+
+impl Reservation {
+    /// Nothing is kept for a group.
+    pub fn nothing(group: Arc<GroupKey>) -> Self {
+        let (domain, exclusive, parts) = (None, None, None);
+        let (in_place, seats) = (Vec::new(), Vec::new());
+        Self { group, priority: 0, domain, exclusive, parts, in_place, missing: 0, seats }
+    }
 }
 
 /// What is kept on a host for one group.
@@ -54,6 +93,8 @@ pub struct Hold {
     pub priority: i32,
     /// How much, for how many pods.
     pub used: Used,
+    /// The seats one by one.
+    pub seats: Vec<Seat>,
 }
 
 /// How many reservations have ended, and how.
@@ -118,59 +159,70 @@ impl Reservations {
     }
 
     /// Keeps this room for a group, in the place of what was kept for it before. Asking again is no progress, so the time
-    /// that is left stays as it is.
+    /// that is left stays as it is. Without seats nothing is kept any more.
     pub fn keep(&mut self, reservation: Reservation, now: Duration, ttl: Duration) {
-        let known = self.by_group.get(&reservation.group);
         if reservation.seats.is_empty() {
-            if known.is_some() {
-                self.end(&reservation.group.clone(), |endings| &mut endings.released);
-            }
+            self.release(&reservation.group);
             return;
         }
+        let known = self.by_group.get(&reservation.group);
         if known.is_some_and(|kept| *kept.reservation == reservation) {
             return;
         }
-        let deadline = known.map_or(now + ttl, |kept| kept.deadline);
+        let deadline = known.map_or(now.saturating_add(ttl), |kept| kept.deadline);
         let group = reservation.group.clone();
         self.by_group.insert(group, Kept { reservation: Arc::new(reservation), deadline, ttl });
         self.count_holds();
     }
 
     /// A member got a place: its seat is free. It may have sat down elsewhere in the domain than planned, but then it was
-    /// let in there because everybody else still has a seat.
-    pub fn sit_down(&mut self, group: &GroupKey, asks: &Resources, host: &str) {
-        let Some(kept) = self.by_group.get_mut(group) else { return };
-        let seats = &kept.reservation.seats;
-        let alike = |seat: &Seat| *seat.asks == *asks;
+    /// let in there because everybody else still has a seat. Nothing ends yet, for the attempt may still fail.
+    pub fn sit_down(&mut self, group: &GroupKey, pod: &Pod, host: &str) {
+        let Some(kept) = self.by_group.get_mut(group).filter(|kept| kept.reservation.missing > 0) else {
+            return;
+        };
+        let reservation = Arc::make_mut(&mut kept.reservation);
+        reservation.missing -= 1;
+        let seats = &mut reservation.seats;
+        let alike = |seat: &Seat| seat.suits(pod);
         let own = seats
             .iter()
             .position(|seat| alike(seat) && *seat.host == *host)
             .or_else(|| seats.iter().position(alike))
-            .or_else(|| seats.iter().position(|seat| *seat.host == *host))
-            .unwrap_or_default();
-        Arc::make_mut(&mut kept.reservation).seats.remove(own);
-        if kept.reservation.seats.is_empty() {
-            self.end(group, |endings| &mut endings.fulfilled);
-        } else {
-            self.count_holds();
+            .or_else(|| seats.iter().position(|seat| *seat.host == *host));
+        match own {
+            // Nobody is left who could use the ones to spare.
+            _ if reservation.missing == 0 => seats.clear(),
+            Some(own) => drop(seats.remove(own)),
+            None => drop(seats.pop()),
         }
+        self.count_holds();
     }
 
     /// A member lost its place before it was really there: it gets its seat back.
-    pub fn stand_up(&mut self, group: &GroupKey, asks: &Arc<Resources>, host: &Name) {
+    pub fn stand_up(&mut self, group: &GroupKey, seat: Seat) {
         let Some(kept) = self.by_group.get_mut(group) else { return };
-        Arc::make_mut(&mut kept.reservation).seats.push(Seat { host: host.clone(), asks: asks.clone() });
+        let reservation = Arc::make_mut(&mut kept.reservation);
+        reservation.missing += 1;
+        reservation.seats.push(seat);
         self.count_holds();
     }
 
     /// A member was bound: the time begins anew.
     pub fn progress(&mut self, group: &GroupKey, now: Duration) {
         if let Some(kept) = self.by_group.get_mut(group) {
-            kept.deadline = now + kept.ttl;
+            kept.deadline = now.saturating_add(kept.ttl);
         }
     }
 
-    /// Nobody is left who could use it.
+    /// Nobody of the group is under way any more. If nobody is missing either, it has served its purpose.
+    pub fn settle(&mut self, group: &GroupKey) {
+        if self.by_group.get(group).is_some_and(|kept| kept.reservation.missing == 0) {
+            self.end(group, |endings| &mut endings.fulfilled);
+        }
+    }
+
+    /// Nobody could use it any more.
     pub fn release(&mut self, group: &GroupKey) {
         if self.by_group.contains_key(group) {
             self.end(group, |endings| &mut endings.released);
@@ -182,7 +234,10 @@ impl Reservations {
         let over = |(group, kept): (&Arc<GroupKey>, &Kept)| (kept.deadline <= now).then(|| group.clone());
         let over: Vec<_> = self.by_group.iter().filter_map(over).collect();
         for group in over {
-            self.end(&group, |endings| &mut endings.expired);
+            self.settle(&group);
+            if self.by_group.contains_key(&group) {
+                self.end(&group, |endings| &mut endings.expired);
+            }
         }
     }
 
@@ -199,10 +254,12 @@ impl Reservations {
             for seat in seats {
                 let here = holds.entry(seat.host.clone()).or_default();
                 let at = here.iter().position(|hold| hold.group == *group).unwrap_or_else(|| {
-                    here.push(Hold { group: group.clone(), priority: *priority, used: Used::default() });
+                    let (used, seats) = (Used::default(), Vec::new());
+                    here.push(Hold { group: group.clone(), priority: *priority, used, seats });
                     here.len() - 1
                 });
                 here[at].used.arrive(&seat.asks);
+                here[at].seats.push(seat.clone());
             }
         }
         self.holds = Arc::new(holds);
@@ -215,8 +272,9 @@ mod tests {
     use std::time::Duration;
 
     use super::{Endings, Reservation, Reservations, Seat};
+    use crate::fixtures::pod;
     use crate::model::group::Source;
-    use crate::model::{GroupKey, Name, ObjectKey, Resources};
+    use crate::model::{GroupKey, Name, ObjectKey, Pod, Resources};
 
     const TTL: Duration = Duration::from_mins(1);
 
@@ -225,15 +283,17 @@ mod tests {
         Arc::new(GroupKey { source: Source::Annotation, set: ObjectKey::new("ns", name), index, revision })
     }
 
-    fn cpu(amount: i64) -> Resources {
-        Resources::new(amount, 0, 0, [])
+    fn seat(host: &str, amount: i64) -> Seat {
+        Seat::of(&member(amount), &Name::from(host))
+    }
+
+    fn member(amount: i64) -> Pod {
+        pod("m").requests(Resources::new(amount, 0, 0, [])).build()
     }
 
     fn of(name: &str, seats: &[(&str, i64)]) -> Reservation {
-        let seat =
-            |(host, amount): &(&str, i64)| Seat { host: Name::from(*host), asks: Arc::new(cpu(*amount)) };
-        let seats = seats.iter().map(seat).collect();
-        Reservation { group: group(name), priority: 0, domain: None, exclusive: None, seats }
+        let seats: Vec<_> = seats.iter().map(|(host, amount)| seat(host, *amount)).collect();
+        Reservation { missing: seats.len(), seats, ..Reservation::nothing(group(name)) }
     }
 
     fn held(reservations: &Reservations, host: &str) -> (i64, i64) {
@@ -248,20 +308,20 @@ mod tests {
         kept.keep(of("a", &[("x", 1), ("x", 2), ("y", 2)]), Duration::ZERO, TTL);
         kept.keep(of("b", &[("x", 4)]), Duration::ZERO, TTL);
         assert_eq!((held(&kept, "x"), held(&kept, "y"), held(&kept, "z")), ((7, 3), (2, 1), (0, 0)));
-        kept.sit_down(&group("a"), &cpu(2), "x");
+        kept.sit_down(&group("a"), &member(2), "x");
         assert_eq!((held(&kept, "x"), held(&kept, "y")), ((5, 2), (2, 1)), "its seat there");
-        kept.sit_down(&group("a"), &cpu(1), "z");
+        kept.sit_down(&group("a"), &member(1), "z");
         assert_eq!((held(&kept, "x"), held(&kept, "y")), ((4, 1), (2, 1)), "one like it elsewhere");
-        kept.stand_up(&group("a"), &Arc::new(cpu(3)), &Name::from("z"));
+        kept.stand_up(&group("a"), seat("z", 3));
         assert_eq!(held(&kept, "z"), (3, 1), "it did not stay");
-        kept.sit_down(&group("a"), &cpu(9), "z");
-        kept.sit_down(&group("a"), &cpu(9), "z");
+        kept.sit_down(&group("a"), &member(9), "z");
+        kept.sit_down(&group("a"), &member(9), "z");
         assert_eq!(
             (kept.len(), kept.endings().fulfilled),
             (1, 1),
             "any, if it asks for something else by now"
         );
-        kept.sit_down(&group("nobody"), &cpu(9), "z");
+        kept.sit_down(&group("nobody"), &member(9), "z");
     }
 
     #[test]
@@ -272,7 +332,7 @@ mod tests {
         kept.keep(of("a", &[("x", 1), ("z", 1)]), at(50), TTL);
         kept.expire(at(59));
         assert_eq!(kept.len(), 1);
-        kept.sit_down(&group("a"), &cpu(1), "x");
+        kept.sit_down(&group("a"), &member(1), "x");
         kept.progress(&group("a"), at(59));
         kept.expire(at(118));
         assert_eq!(held(&kept, "z"), (1, 1), "a member came");
@@ -292,5 +352,17 @@ mod tests {
         kept.keep(of("a", &[("x", 1)]), Duration::ZERO, TTL);
         kept.keep(of("a", &[]), Duration::ZERO, TTL);
         assert!(kept.is_empty());
+    }
+
+    #[test]
+    fn seats_to_spare_go_when_the_last_member_has_one() {
+        let mut kept = Reservations::default();
+        let spare = Reservation { missing: 1, ..of("a", &[("x", 1), ("y", 1)]) };
+        kept.keep(spare, Duration::ZERO, TTL);
+        kept.sit_down(&group("a"), &member(1), "x");
+        assert_eq!(held(&kept, "y"), (0, 0));
+        kept.sit_down(&group("a"), &member(1), "y");
+        kept.expire(Duration::MAX);
+        assert_eq!(kept.endings(), Endings { fulfilled: 1, expired: 0, released: 0 });
     }
 }

@@ -26,6 +26,8 @@ pub struct Pod {
     pub terminating: bool,
     /// Its priority; absent means 0.
     pub priority: i32,
+    /// Whether others may be evicted for it.
+    pub may_preempt: bool,
     /// The object that controls it.
     pub controller: Option<Controller>,
     /// Its part in a replica group. Depends on the settings, so the view fills it in.
@@ -80,6 +82,7 @@ impl Pod {
             nominated_node: None,
             terminating: false,
             priority: 0,
+            may_preempt: true,
             controller: None,
             group: None,
             has_spread_constraints: false,

@@ -23,6 +23,16 @@ pub enum Requirement {
 }
 
 impl Requirement {
+    /// The label that it looks at.
+    pub fn key(&self) -> &Name {
+        match self {
+            Requirement::In(key, _)
+            | Requirement::NotIn(key, _)
+            | Requirement::Exists(key)
+            | Requirement::DoesNotExist(key) => key,
+        }
+    }
+
     fn holds(&self, labels: &Labels) -> bool {
         match self {
             Requirement::In(key, values) => labels.get(key).is_some_and(|value| values.contains(value)),

@@ -7,6 +7,7 @@
 //!   packing     a seat for every member on the hosts of a domain, or none
 //!   area        domains, and domains within domains
 //!   neighbours  other groups: exclusive domains, groups of the same set
+//!   seating     everybody within a domain: preferred topology, parts
 //!   plan        the choice among domains
 //!   reasons     constant words for those that wait
 //!   kept        what other pods see of the room that is kept
@@ -26,6 +27,7 @@ mod plan;
 pub mod reasons;
 mod room;
 mod roster;
+mod seating;
 pub mod survey;
 
 use std::collections::HashMap;
@@ -98,7 +100,12 @@ impl Policy for ReplicaGroup {
             roster.and_then(|roster| Search::new(roster, Some(question.pod), question.view, &self.settings));
         match search {
             Some(search) => Member { search, question }.filter(verdicts),
-            None => kept::filter(&question, verdicts),
+            None => {
+                if let Some(membership) = &question.pod.group {
+                    kept::keep_out(&question, membership, verdicts);
+                }
+                kept::filter(&question, verdicts);
+            }
         }
     }
 
@@ -172,7 +179,10 @@ impl Member<'_> {
         let mut open = vec![false; view.host_numbers()];
         hosts.iter().flatten().for_each(|host| open[*host] = true);
         let mut outcome = self.search.run(Counting::Free, Some(&open));
-        if matches!(outcome, Outcome::None) && self.search.settings.count_on_preemption {
+        if matches!(outcome, Outcome::None)
+            && self.search.settings.count_on_preemption
+            && self.search.roster.may_preempt
+        {
             outcome = match self.search.run(Counting::Evicting, Some(&open)) {
                 Outcome::Found(plan) => Outcome::Found(plan),
                 _ => Outcome::None,
@@ -208,9 +218,8 @@ impl Member<'_> {
     /// Says of each candidate why it is none.
     fn explain(&self, hosts: &[Option<HostId>], verdicts: &mut Verdicts) {
         let search = &self.search;
-        if search.roster.placed.is_empty() && !search.members_are_under_way() {
-            // What was kept is of no use any more: not everybody fits.
-            verdicts.reserve(self.nothing_to_keep());
+        if search.is_hopeless() {
+            verdicts.reserve(Reservation::nothing(search.roster.membership.group.clone()));
         }
         let mut known: HashMap<Option<DomainId>, &'static Rejection> = HashMap::new();
         for (at, host) in hosts.iter().enumerate() {
@@ -219,17 +228,6 @@ impl Member<'_> {
                 Ok(domain) => known.entry(domain).or_insert_with(|| self.reason(search.obstacle(domain))),
             };
             verdicts.reject(at, why);
-        }
-    }
-
-    fn nothing_to_keep(&self) -> Reservation {
-        let roster = &self.search.roster;
-        Reservation {
-            group: roster.membership.group.clone(),
-            priority: roster.priority,
-            domain: None,
-            exclusive: None,
-            seats: Vec::new(),
         }
     }
 

@@ -63,11 +63,16 @@ impl GroupNews {
             return;
         };
         let group = &membership.group;
-        let began = *self.begun.entry(group.clone()).or_insert_with(Instant::now);
-        let missing = view.group_size(pod).unwrap_or_default() as usize > view.placed_members(group).len();
+        let placed = view.placed_members(group).len();
+        if placed == 1 {
+            self.begun.insert(group.clone(), Instant::now());
+        }
+        let missing = view.group_size(pod).unwrap_or_default() as usize > placed;
         if !missing && view.waiting_members(group).len() == 0 {
-            self.begun.remove(group);
-            self.metrics.groups.assembly.observe(began.elapsed().as_secs_f64());
+            // A member that came back to the others is no assembly.
+            if let Some((_, began)) = self.begun.remove(group) {
+                self.metrics.groups.assembly.observe(began.elapsed().as_secs_f64());
+            }
             self.tell(membership, pod, State::Complete);
         }
     }
@@ -97,12 +102,17 @@ impl GroupNews {
         self.announcer.announce(Announcement { pod, uid, reason, message, is_warning });
     }
 
-    /// Forgets groups of which nobody is left, and counts the others that wait by their reasons.
-    pub fn publish(&self, view: &View) {
+    /// Forgets groups of which nobody is left.
+    pub fn forget(&self, view: &View) {
         let somebody =
             |group: &GroupKey| view.placed_members(group).len() + view.waiting_members(group).len() > 0;
         self.last.retain(|group, _| somebody(group));
         self.begun.retain(|group, _| somebody(group));
+    }
+
+    /// Counts those that wait by their reasons.
+    pub fn publish(&self, view: &View) {
+        self.forget(view);
         self.metrics.groups.waiting.reset();
         for entry in &self.last {
             if let State::Waiting(reason) = entry.value() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::domains::Domains;
 use super::{Needs, Standing, View};
-use crate::ledger::{DropCause, Reservation};
+use crate::ledger::{DropCause, Reservation, Seat};
 use crate::model::{GroupKey, Kind, Name, Object, ObjectKey, Pod, Recogniser, Uid};
 
 /// One thing a watch tells.
@@ -54,8 +54,18 @@ impl View {
     }
 
     /// Room is to be kept for the members of a group.
+    ///
+    /// It was worked out a moment ago: members that got a place since then have sat down already.
     pub fn reserve(&mut self, reservation: Reservation, ttl: Duration) {
+        let since = |pod: &&Arc<Pod>| !reservation.in_place.contains(&pod.uid);
+        let since: Vec<_> = self.placed_members(&reservation.group).filter(since).cloned().collect();
+        let group = reservation.group.clone();
         self.ledger.reserve(reservation, ttl);
+        for pod in since {
+            if let Some(node) = self.place_of(&pod.uid).cloned() {
+                self.ledger.sit_down(&group, &pod, &node);
+            }
+        }
     }
 
     /// What is kept for groups has been worked out anew from what their running members say.
@@ -213,8 +223,8 @@ impl View {
                 dropped.extend(self.keeping_places(&previous, |view| view.ledger.delete(&previous)));
             }
         }
-        let (group, terminating) = (pod.group.clone(), pod.terminating);
-        let bound = pod.node.is_some() && self.placement(&uid).is_none();
+        let (group, terminating, in_place) = (pod.group.clone(), pod.terminating, pod.node.is_some());
+        let bound = in_place && self.placement(&uid).is_none();
         dropped.extend(self.keeping_places(&uid, |view| {
             let cause = if pod.node.is_some() {
                 view.ledger.confirm(&pod.uid);
@@ -227,7 +237,12 @@ impl View {
         }));
         match group {
             Some(membership) if terminating => self.release_if_abandoned(&membership.group),
-            Some(membership) if bound => self.ledger.progress(&membership.group),
+            Some(membership) if in_place => {
+                if bound {
+                    self.ledger.progress(&membership.group);
+                }
+                self.ledger.arrived(&membership.group);
+            }
             _ => {}
         }
     }
@@ -247,9 +262,8 @@ impl View {
 
     /// Room is kept for members to come only while somebody of the group is there.
     fn release_if_abandoned(&mut self, group: &GroupKey) {
-        let under_way = |pod: &Pod| pod.group.as_ref().is_some_and(|membership| *membership.group == *group);
         let somebody = self.placed_members(group).len() + self.waiting_members(group).len() > 0
-            || self.ledger.iter().any(|entry| under_way(&entry.pod));
+            || self.ledger.has_member_of(group);
         if !somebody {
             self.ledger.release(group);
         }
@@ -305,12 +319,12 @@ impl View {
             (Standing::Placed(..), Standing::Placed(..)) => {}
             (_, Standing::Placed(node, pod)) if !pod.terminating => {
                 if let Some(group) = group(pod) {
-                    self.ledger.sit_down(&group, &pod.asks, node);
+                    self.ledger.sit_down(&group, pod, node);
                 }
             }
             (Standing::Placed(node, pod), Standing::Waiting(same)) if !same.terminating => {
                 if let Some(group) = group(pod) {
-                    self.ledger.stand_up(&group, &pod.asks, node);
+                    self.ledger.stand_up(&group, Seat::of(pod, node));
                 }
             }
             _ => {}

@@ -154,6 +154,7 @@ pub struct PodSpec {
     pub priority: Option<i32>,
     pub topology_spread_constraints: Option<Vec<IgnoredAny>>,
     pub scheduling_group: Option<IgnoredAny>,
+    pub preemption_policy: Option<String>,
     pub node_selector: Option<StringMap>,
     pub affinity: Option<Affinity>,
     pub tolerations: Option<Vec<TolerationObject>>,
@@ -332,6 +333,7 @@ pub struct BudgetStatus {
 pub struct GroupJson {
     pub metadata: Meta,
     pub spec: Option<GroupSpec>,
+    pub status: Option<GroupStatus>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -340,6 +342,12 @@ pub struct GroupSpec {
     pub leader_worker_template: Option<LeaderWorkerTemplate>,
     pub min_member: Option<u32>,
     pub parallelism: Option<u32>,
+    pub completions: Option<u32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub struct GroupStatus {
+    pub succeeded: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]

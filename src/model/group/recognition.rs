@@ -47,6 +47,9 @@ mod kueue {
     pub const PREFERRED: &str = "kueue.x-k8s.io/podset-preferred-topology";
 }
 
+/// No group is larger: it would be a typing error, or meant to do harm.
+pub const LARGEST: u32 = 10_000;
+
 const POD_GROUP: &str = "scheduling.x-k8s.io/pod-group";
 
 /// Whether an annotation may say something about a group. The others can be long and are passed over. Sizes may stand
@@ -179,8 +182,13 @@ impl Recogniser {
             default.sources.contains(&told.key.source) && default.audience.includes(pod)
         };
         let default = self.defaults.iter().filter(|_| wishes.are_none()).find(meant);
+        // What the pod does say stands.
+        let wishes = default.map_or(wishes.clone(), |default| Wishes {
+            exclusive: wishes.exclusive.or(default.wishes.exclusive),
+            ..default.wishes.clone()
+        });
         Some(Arc::new(Membership {
-            wishes: default.map_or(wishes, |default| default.wishes.clone()),
+            wishes,
             size: said.number(berth::SIZE).or(told.size).filter(|size| *size > 0),
             index: said.number(berth::INDEX).or(told.index),
             subgroup: told.subgroup,
@@ -301,7 +309,7 @@ impl Annotations<'_> {
 pub fn flaw(pod: &Pod) -> Option<Flaw> {
     let said = Annotations(&pod.annotations);
     let wrong = |key: &str, fine: bool| pod.annotations.get(key).is_some() && !fine;
-    if wrong(berth::SIZE, said.number(berth::SIZE).is_some_and(|size| size > 0)) {
+    if wrong(berth::SIZE, said.number(berth::SIZE).is_some_and(|size| (1..=LARGEST).contains(&size))) {
         Some(Flaw::Size)
     } else if wrong(berth::INDEX, said.number(berth::INDEX).is_some()) {
         Some(Flaw::Index)
@@ -317,7 +325,7 @@ pub fn flaw(pod: &Pod) -> Option<Flaw> {
 /// What may be wrong with Berth's annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// The size is no number from 1 up.
+    /// The size is no number from 1 to [`LARGEST`].
     Size,
     /// The index is no number.
     Index,

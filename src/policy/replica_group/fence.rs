@@ -8,10 +8,54 @@ use std::collections::{HashMap, HashSet};
 
 use super::room::{Counting, Room};
 use super::roster::{Class, Roster};
+use crate::ledger::Seat;
 use crate::model::{Apart, Labels, Name, Node, Pod};
 use crate::view::{DomainId, Host, Lies, View};
 
-const HOSTNAME: &str = "kubernetes.io/hostname";
+/// The topology key of hosts.
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// Somebody who has a place or looks for one, as far as anti-affinity is concerned.
+#[derive(Clone, Copy)]
+pub struct Party<'a> {
+    terms: &'a [Apart],
+    labels: &'a Labels,
+    namespace: &'a Name,
+}
+
+impl<'a> Party<'a> {
+    /// A pod.
+    pub fn pod(pod: &'a Pod) -> Self {
+        Self { terms: pod.apart(), labels: &pod.labels, namespace: &pod.key.namespace }
+    }
+
+    /// Who will sit on a seat.
+    pub fn seat(seat: &'a Seat, namespace: &'a Name) -> Self {
+        Self { terms: seat.apart.as_deref().unwrap_or_default(), labels: &seat.labels, namespace }
+    }
+
+    fn class<'c: 'a>(class: &'c Class<'a>, namespace: &'a Name) -> Self {
+        Self { terms: class.terms(), labels: &class.labels, namespace }
+    }
+
+    /// The topology keys of whose domains the two share none.
+    pub fn clashes<'b>(self, other: Party<'b>, view: &View) -> Vec<&'a Name>
+    where
+        'b: 'a,
+    {
+        let mine = self.terms.iter().filter(|term| term.wants_apart(other, view));
+        let theirs = other.terms.iter().filter(|term| term.wants_apart(self, view));
+        mine.chain(theirs).map(|term| &term.topology_key).collect()
+    }
+}
+
+impl Apart {
+    fn wants_apart(&self, from: Party<'_>, view: &View) -> bool {
+        let labels =
+            view.namespace(from.namespace).map(|namespace| namespace.labels.clone()).unwrap_or_default();
+        self.concerns(from.labels, from.namespace, &labels)
+    }
+}
 
 /// Which hosts are closed to which members.
 pub struct Fence<'a> {
@@ -28,37 +72,43 @@ pub struct Fence<'a> {
 struct Side<'a> {
     terms: &'a [Apart],
     labels: Labels,
-    /// Domains, by key and value, that pods in place close to this class.
-    closed: HashSet<(&'a Name, &'a Name)>,
+    /// Domains, by key and value, that pods in place or to come close to this class.
+    closed: HashSet<(Name, Name)>,
     /// The keys of whose domains none is shared with each class, this one included.
-    clashes: Vec<Vec<&'a Name>>,
+    clashes: Vec<Vec<Name>>,
 }
 
 impl<'a> Fence<'a> {
     pub fn around(roster: &Roster<'a>, room: Room<'a>) -> Self {
-        let view = room.view;
-        let namespace = roster.namespace;
-        let namespace_labels = labels_of(namespace, view);
-        let concerns =
-            |term: &Apart, class: &Class<'_>| term.concerns(&class.labels, namespace, &namespace_labels);
+        let (view, namespace) = (room.view, roster.namespace);
         let side = |class: &Class<'a>| {
+            let own = Party::class(class, namespace);
             let mut closed = HashSet::new();
+            let mut close = |keys: Vec<&Name>, node: Option<&Name>| {
+                let node = node.and_then(|name| view.node(name));
+                for key in keys {
+                    if let Some(value) = node.and_then(|node| node.labels.get(key)) {
+                        closed.insert((key.clone(), value.clone()));
+                    }
+                }
+            };
             for key in view.standoffish_keys().filter(|key| ***key != *HOSTNAME) {
                 for pod in view.standoffish(key).filter(|pod| counts(pod, &room)) {
-                    let meant = |term: &&'a Apart| term.topology_key == *key && concerns(term, class);
-                    let place = || view.node(view.place_of(&pod.uid)?)?.labels.get(key);
-                    if let (Some(term), Some(value)) = (pod.apart().iter().find(meant), place()) {
-                        closed.insert((&term.topology_key, value));
-                    }
+                    let meant = |term: &&Apart| term.topology_key == *key && term.wants_apart(own, view);
+                    let keys = pod.apart().iter().filter(meant).map(|term| &term.topology_key);
+                    close(keys.collect(), view.place_of(&pod.uid));
+                }
+            }
+            for kept in view.ledger().reservations().iter().filter(|kept| room.minds_reservation(kept)) {
+                for seat in kept.seats.iter().filter(|seat| seat.apart.is_some() || class.apart.is_some()) {
+                    close(own.clashes(Party::seat(seat, &kept.group.set.namespace), view), Some(&seat.host));
                 }
             }
             let clash = |other: &Class<'a>| {
-                let mine = class.apart.iter().filter(|term| concerns(term, other));
-                let theirs = other.apart.iter().filter(|term| concerns(term, class));
-                mine.chain(theirs).map(|term| &term.topology_key).collect()
+                own.clashes(Party::class(other, namespace), view).into_iter().cloned().collect()
             };
             let clashes = roster.missing.iter().map(clash).collect();
-            Side { terms: class.apart, labels: class.labels.clone().into_owned(), closed, clashes }
+            Side { terms: class.terms(), labels: class.labels.clone().into_owned(), closed, clashes }
         };
         Self {
             namespace,
@@ -75,7 +125,7 @@ impl<'a> Fence<'a> {
         if side.terms.is_empty() && side.closed.is_empty() && !self.hosts_are_guarded {
             return true;
         }
-        let closed = side.closed.iter().any(|(key, value)| node.labels.get(key) == Some(*value));
+        let closed = side.closed.iter().any(|(key, value)| node.labels.get(key) == Some(value));
         !closed
             && !self.is_guarded(side, host)
             && (0..side.terms.len()).all(|term| self.holds(class, term, host, node))
@@ -87,25 +137,32 @@ impl<'a> Fence<'a> {
     }
 
     /// The keys of whose domains two classes share none.
-    pub fn clashes(&self, class: usize, other: usize) -> &[&'a Name] {
+    pub fn clashes(&self, class: usize, other: usize) -> &[Name] {
         &self.sides[class].clashes[other]
     }
 
-    fn is_guarded(&self, side: &Side<'_>, host: &Host) -> bool {
-        if !self.hosts_are_guarded {
-            return false;
+    /// The keys of whose domains a class and a pod share none.
+    pub fn clashes_with<'p>(&'p self, class: usize, pod: &'p Pod) -> Vec<&'p Name> {
+        let Side { terms, labels, .. } = &self.sides[class];
+        if terms.is_empty() && pod.apart.is_none() {
+            return Vec::new();
         }
-        let namespace_labels = labels_of(self.namespace, self.room.view);
-        host.pods.iter().filter(|pod| pod.apart.is_some() && counts(pod, &self.room)).any(|pod| {
-            let here = pod.apart().iter().filter(|term| &*term.topology_key == HOSTNAME);
-            here.into_iter().any(|term| term.concerns(&side.labels, self.namespace, &namespace_labels))
-        })
+        Party { terms, labels, namespace: self.namespace }.clashes(Party::pod(pod), self.room.view)
+    }
+
+    fn is_guarded(&self, side: &Side<'_>, host: &Host) -> bool {
+        let own = Party { terms: &[], labels: &side.labels, namespace: self.namespace };
+        self.hosts_are_guarded
+            && host.pods.iter().filter(|pod| pod.apart.is_some() && counts(pod, &self.room)).any(|pod| {
+                let mut here = pod.apart().iter().filter(|term| &*term.topology_key == HOSTNAME);
+                here.any(|term| term.wants_apart(own, self.room.view))
+            })
     }
 
     /// Whether a term of a class is content with a host.
     fn holds(&self, class: usize, term: usize, host: &Host, node: &Node) -> bool {
         let wanted = &self.sides[class].terms[term];
-        if !node.labels.iter().any(|(key, _)| *key == wanted.topology_key) {
+        if node.labels.get(&wanted.topology_key).is_none() {
             return true;
         }
         if &*wanted.topology_key == HOSTNAME {
@@ -126,18 +183,12 @@ impl<'a> Fence<'a> {
 
     /// Whether a pod on the host is one that the term wants to be apart from.
     fn meets(&self, term: &Apart, host: &Host) -> bool {
-        let meant = |pod: &Pod| {
-            term.concerns(&pod.labels, &pod.key.namespace, &labels_of(&pod.key.namespace, self.room.view))
-        };
-        host.pods.iter().any(|pod| counts(pod, &self.room) && meant(pod))
+        let counted = host.pods.iter().filter(|pod| counts(pod, &self.room));
+        counted.into_iter().any(|pod| term.wants_apart(Party::pod(pod), self.room.view))
     }
 }
 
 /// Whether a pod in place counts: not if it is taken to have left.
 fn counts(pod: &Pod, room: &Room<'_>) -> bool {
-    room.counting != Counting::Evicting || pod.priority >= room.priority
-}
-
-fn labels_of(namespace: &Name, view: &View) -> Labels {
-    view.namespace(namespace).map(|namespace| namespace.labels.clone()).unwrap_or_default()
+    room.counting != Counting::Evicting || !room.outranks(pod)
 }

@@ -1,51 +1,115 @@
 //! What pods that are in no group see of the room that is kept for groups.
 
+use std::collections::HashSet;
+
+use super::fence::{HOSTNAME, Party};
+use super::neighbours::Exclusion;
+use super::plan::Obstacle;
 use super::reasons;
-use crate::model::Used;
+use super::room::has_seat;
+use crate::ledger::{Entry, Hold, Phase};
+use crate::model::{Membership, Name, Pod, Used};
 use crate::policy::fit::Applicant;
 use crate::policy::{Question, Verdicts};
 use crate::view::Host;
 
-/// Rejects candidates where the pod would take room that is kept for a group that matters as much as it does.
+/// Rejects candidates where the pod would take room that is kept for a group that matters as much as it does, or would
+/// sit beside somebody that does not want it there.
 pub fn filter(question: &Question<'_>, verdicts: &mut Verdicts) {
-    let reservations = question.view.ledger().reservations();
-    if reservations.is_empty() {
+    if question.view.ledger().reservations().is_empty() {
         return;
     }
+    let doubtful = places_of_members_under_way(question);
+    let open = |entry: &&Entry| entry.phase == Phase::Offered && entry.pod.uid != question.pod.uid;
+    let under_way: Vec<&Entry> = question.view.ledger().iter().filter(open).collect();
+    let mut await_them = false;
     for (at, name) in question.candidates.iter().enumerate() {
-        let Some(kept) = kept(question, name) else { continue };
+        let holds = minded(question, name);
+        if holds.is_empty() && !doubtful.contains(&**name) {
+            continue;
+        }
         let Some(host) = question.view.host(name) else { continue };
-        if !fits_beside(question, at, host, kept) {
+        if !fits_beside(question, at, host, &holds, &[]) || clashes(question, &holds) {
             verdicts.reject(at, &reasons::KEPT);
+        } else if !under_way.is_empty() && !fits_beside(question, at, host, &holds, &under_way) {
+            verdicts.reject(at, &reasons::KEPT_PERHAPS);
+            await_them = true;
+        }
+    }
+    if await_them {
+        let expected = under_way.iter().filter(|entry| !entry.overdue).map(|entry| entry.pod.uid.clone());
+        verdicts.await_placement_of(expected);
+    }
+}
+
+/// Keeps members of groups out of domains that other groups have to themselves.
+pub fn keep_out(question: &Question<'_>, membership: &Membership, verdicts: &mut Verdicts) {
+    let closed = Exclusion::of(membership, None, question.view).closed;
+    for (at, name) in question.candidates.iter().enumerate().filter(|_| !closed.is_empty()) {
+        let node = question.view.node(name);
+        if node.is_some_and(|node| closed.iter().any(|(key, value)| node.labels.get(key) == Some(value))) {
+            verdicts.reject(at, reasons::IN_DOMAIN.of(Obstacle::Exclusive));
         }
     }
 }
 
-/// What is kept on a host that the pod has to mind.
-fn kept(question: &Question<'_>, host: &str) -> Option<Used> {
-    let own = question.pod.group.as_ref().map(|membership| &membership.group);
-    let holds = question.view.ledger().reservations().on(host).iter();
-    let mut minded = holds.filter(|hold| hold.priority >= question.pod.priority && Some(&hold.group) != own);
-    let mut sum = minded.next()?.used.clone();
-    for hold in minded {
-        sum.resources.add(&hold.used.resources);
-        sum.pods += hold.used.pods;
-    }
-    Some(sum)
+/// Hosts that members are to be bound to, as far as is known here. If that fails, kube-scheduler takes the room for free
+/// at once; it is the member's until that is certain.
+fn places_of_members_under_way<'a>(question: &Question<'a>) -> HashSet<&'a str> {
+    let entries = question.view.ledger().iter();
+    let place = |entry: &'a Entry| match &entry.phase {
+        Phase::Assumed { node, .. } => {
+            let grouped = entry.pod.group.as_ref().is_some_and(|membership| membership.has_wishes());
+            (grouped && entry.pod.priority >= question.pod.priority).then_some(&**node)
+        }
+        Phase::Offered => None,
+    };
+    entries.filter_map(place).collect()
 }
 
-fn fits_beside(question: &Question<'_>, candidate: usize, host: &Host, kept: Used) -> bool {
+/// What is kept on a host that the pod has to mind.
+fn minded<'a>(question: &Question<'a>, host: &str) -> Vec<&'a Hold> {
+    let own = question.pod.group.as_ref().map(|membership| &membership.group);
+    let holds = question.view.ledger().reservations().on(host).iter();
+    holds.filter(|hold| hold.priority >= question.pod.priority && Some(&hold.group) != own).collect()
+}
+
+/// Whether there is room for the pod beside what is kept, also if all that are under way came here too.
+fn fits_beside(
+    question: &Question<'_>,
+    candidate: usize,
+    host: &Host,
+    holds: &[&Hold],
+    under_way: &[&Entry],
+) -> bool {
     let Some(node) = host.node.as_ref() else { return true };
-    let mut used = kept;
-    used.resources.add(&host.used.resources);
-    used.pods += host.used.pods;
+    let mut used = Used::clone(&host.used);
+    for hold in holds {
+        used.resources.add(&hold.used.resources);
+        used.pods += hold.used.pods;
+    }
     let pod = question.pod;
     let nominated = question.view.nominated_to(&host.name);
-    for other in nominated.filter(|other| other.priority >= pod.priority && other.uid != pod.uid) {
+    let ranks = |other: &Pod| other.priority >= pod.priority && other.uid != pod.uid;
+    for other in nominated.filter(|other| ranks(other) && !has_seat(other, host, question.view)) {
         used.arrive(&other.asks);
+    }
+    for other in under_way.iter().filter(|other| !has_seat(&other.pod, host, question.view)) {
+        used.arrive(&other.pod.asks);
     }
     for victim in question.evicted_from(candidate) {
         used.leave(&victim.takes);
     }
     Applicant { asks: &pod.asks, requirements: &pod.requirements }.times_by_room(node, &used) > 0
+}
+
+/// Whether the pod and somebody who will sit on the host do not go together there.
+fn clashes(question: &Question<'_>, holds: &[&Hold]) -> bool {
+    let pod = Party::pod(question.pod);
+    let on_host = |keys: Vec<&Name>| keys.iter().any(|key| &***key == HOSTNAME);
+    holds.iter().any(|hold| {
+        let namespace = &hold.group.set.namespace;
+        let picky = hold.seats.iter().filter(|seat| seat.apart.is_some() || question.pod.apart.is_some());
+        picky.into_iter().any(|seat| on_host(pod.clashes(Party::seat(seat, namespace), question.view)))
+    })
 }

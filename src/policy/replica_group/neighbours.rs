@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::area::domains_of;
+use super::roster::Roster;
 use crate::model::group::{Scope, Wishes};
 use crate::model::{GroupKey, Membership, Name, Pod};
 use crate::view::{DomainId, Domains, HostId, Lies, View};
@@ -42,8 +44,9 @@ impl Exclusion {
             }
         }
         for kept in view.ledger().reservations().iter().filter(|kept| *kept.group != *own) {
-            let Some((key, value)) = &kept.domain else { continue };
-            if kept.exclusive.is_some_and(|scope| scope.covers(&kept.group, own)) {
+            if let (true, Some((key, value))) =
+                (kept.exclusive.is_some_and(|scope| scope.covers(&kept.group, own)), &kept.domain)
+            {
                 exclusion.close(key, Some(value));
             }
             if membership.wishes.exclusive.is_some_and(|scope| scope.covers(own, &kept.group))
@@ -53,6 +56,27 @@ impl Exclusion {
             }
         }
         exclusion
+    }
+
+    /// What concerns a group that is somewhere already: it stays there whoever else is there, and goes nowhere else that
+    /// others have to themselves.
+    pub fn of_settled(roster: &Roster<'_>, view: &View) -> Self {
+        let mut exclusion = Self::of(roster.membership, None, view);
+        let home = |(key, value): &(Name, Name)| {
+            let nodes =
+                roster.placed.iter().filter_map(|placed| view.host_numbered(placed.host)?.node.as_ref());
+            nodes.into_iter().any(|node| node.labels.get(key) == Some(value))
+        };
+        exclusion.closed.retain(|closed| !home(closed));
+        exclusion
+    }
+
+    /// Whether one of two groups will not have the other beside it.
+    pub fn between(one: &Membership, other: &Membership) -> bool {
+        let objects = |a: &Membership, b: &Membership| {
+            a.group != b.group && a.wishes.exclusive.is_some_and(|scope| scope.covers(&a.group, &b.group))
+        };
+        objects(one, other) || objects(other, one)
     }
 
     fn crowd(&mut self, host: Option<HostId>, domains: &Domains) {
@@ -97,22 +121,20 @@ pub fn siblings(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<Domai
     count
 }
 
-/// Domains of a topology key that a part of another group has to itself, or another part of the same one.
+/// Domains of a topology key that parts of other groups in the namespace have to themselves, or will have.
 pub fn parts_elsewhere(key: &Name, own: &GroupKey, domains: &Domains, view: &View) -> HashSet<DomainId> {
-    let mut taken = HashSet::new();
-    for (group, members) in view.placed_groups() {
-        if **group == *own || group.set.namespace != own.set.namespace {
-            continue;
-        }
-        for member in members {
-            let parts = member.group.as_ref().and_then(|membership| membership.subgroup.as_ref());
-            let host = view.place_of(&member.uid).and_then(|place| view.host_id(place));
-            if let (Some(parts), Some(Lies::In(domain))) = (parts, host.map(|host| domains.of(host)))
-                && parts.topology == *key
-            {
-                taken.insert(domain);
-            }
-        }
-    }
-    taken
+    let other = |group: &GroupKey| *group != *own && group.set.namespace == own.set.namespace;
+    let divided = |pod: &Pod| {
+        let parts = pod.group.as_ref().and_then(|membership| membership.subgroup.as_ref());
+        parts.is_some_and(|parts| parts.topology == *key)
+    };
+    let placed = view.placed_groups().filter(|(group, _)| other(group)).flat_map(|(_, members)| members);
+    let placed = placed.filter(|member| divided(member)).filter_map(|member| view.place_of(&member.uid));
+    let kept = view
+        .ledger()
+        .reservations()
+        .iter()
+        .filter(|kept| other(&kept.group) && kept.parts.as_ref() == Some(key));
+    let seats = kept.flat_map(|kept| &kept.seats).map(|seat| &seat.host);
+    domains_of(placed.chain(seats).filter_map(|place| view.host_id(place)), domains)
 }

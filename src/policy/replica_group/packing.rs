@@ -7,16 +7,17 @@
 
 use std::borrow::Cow;
 
-use super::fence::Fence;
+use super::fence::{Fence, HOSTNAME};
 use super::room::Room;
 use super::roster::{Class, Roster};
 use crate::config::Packing;
-use crate::model::{Node, Pod, Resources, Used};
+use crate::ledger::Seat;
+use crate::model::{Node, Pod, Used};
 use crate::policy::fit::Verdict;
 use crate::view::{Host, HostId};
 
 /// How many places are tried for the member that asks, if it does not get one of its own accord.
-const MOST_PINS: usize = 64;
+const MOST_PINS: usize = 16;
 
 /// A host on which members may be seated.
 #[derive(Clone)]
@@ -27,6 +28,8 @@ pub struct Spot<'a> {
     used: Cow<'a, Used>,
     /// The group is on it already.
     ours: bool,
+    /// How many have been seated on it.
+    seated: usize,
     /// The member that asks may go there.
     open: bool,
 }
@@ -41,9 +44,11 @@ pub struct Ground<'a, 'r> {
     /// Class and spot of each member that has been seated.
     pub seats: Vec<(usize, usize)>,
     /// By class and spot: what node, taints, affinity and anti-affinity say, which no seat changes.
-    suits: Vec<bool>,
+    suitable: Vec<bool>,
     /// Whether no member minds any other.
     calm: bool,
+    /// How many places for such as the member that asks may be lost to pods under way.
+    margin: usize,
 }
 
 /// Which hosts the member that asks may go to; every one if nobody asks.
@@ -67,7 +72,7 @@ impl<'a, 'r> Ground<'a, 'r> {
             let host = room.view.host_numbered(id)?;
             let node = host.node.as_deref()?;
             let open = open.is_none_or(|open| open.get(id).copied().unwrap_or_default());
-            Some(Spot { id, host, node, used: room.used(host), ours: ours(id, host), open })
+            Some(Spot { id, host, node, used: room.used(host), ours: ours(id, host), seated: 0, open })
         };
         let spots: Vec<_> = hosts.filter_map(spot).collect();
         let suits = roster.missing.iter().enumerate().flat_map(|(class, members)| {
@@ -79,8 +84,8 @@ impl<'a, 'r> Ground<'a, 'r> {
             };
             spots.iter().map(suits).collect::<Vec<_>>()
         });
-        let suits = suits.collect();
-        Self { roster, fence, packing, spots, seats: Vec::new(), suits, calm: fence.is_calm() }
+        let suitable = suits.collect();
+        Self { roster, fence, packing, spots, seats: Vec::new(), suitable, calm: fence.is_calm(), margin: 0 }
     }
 
     /// Seats everybody that is missing in the given part of the group, or says that it cannot be done. With `None`, all who
@@ -169,31 +174,27 @@ impl<'a, 'r> Ground<'a, 'r> {
         match self.packing {
             Packing::FewestHosts => free.min_by_key(|spot| {
                 let capacity = capacities[*spot];
-                let ours = self.spots[*spot].ours || self.is_seated(*spot);
+                let ours = self.spots[*spot].ours || self.spots[*spot].seated > 0;
                 let takes_all = capacity >= count;
                 let exactness = if takes_all { capacity } else { usize::MAX - capacity };
                 (!ours, !takes_all, exactness)
             }),
             Packing::MostHosts => free.min_by_key(|spot| {
                 let placed = self.roster.placed.iter().filter(|placed| placed.host == self.spots[*spot].id);
-                let seated = self.seats.iter().filter(|(_, seat)| seat == spot);
-                (placed.count() + seated.count(), usize::MAX - capacities[*spot])
+                (placed.count() + self.spots[*spot].seated, usize::MAX - capacities[*spot])
             }),
         }
     }
 
-    fn is_seated(&self, spot: usize) -> bool {
-        self.seats.iter().any(|(_, seat)| *seat == spot)
-    }
-
     fn seat(&mut self, class: usize, spot: usize) {
         self.spots[spot].used.to_mut().arrive(self.roster.missing[class].asks);
+        self.spots[spot].seated += 1;
         self.seats.push((class, spot));
     }
 
     /// How many more of a class the spot would take.
     pub fn capacity(&self, class: usize, spot: usize) -> usize {
-        if !self.suits[class * self.spots.len() + spot] || (!self.calm && self.clashes(class, spot)) {
+        if !self.suitable[class * self.spots.len() + spot] || (!self.calm && self.clashes(class, spot)) {
             return 0;
         }
         let Spot { node, used, .. } = &self.spots[spot];
@@ -234,10 +235,10 @@ impl<'a, 'r> Ground<'a, 'r> {
     }
 
     /// Whether the member that asks could go to a spot, all others keeping their seats. Its own seat is one of those of its
-    /// class: it may have any of them.
+    /// class: it may have any of them. Where there is none, pods under way must not make it one too many.
     pub fn takes_asker(&self, spot: usize) -> bool {
         let own = |(class, seat): &(usize, usize)| *class == 0 && *seat == spot;
-        self.spots[spot].open && (self.seats.iter().any(own) || self.capacity(0, spot) > 0)
+        self.spots[spot].open && (self.seats.iter().any(own) || self.capacity(0, spot) > self.margin)
     }
 
     /// Takes over the seats of a ground that is a part of this one.
@@ -279,19 +280,81 @@ impl<'a, 'r> Ground<'a, 'r> {
         overflow
     }
 
-    /// How many places for a class one pod that asks for this may take away at the worst, wherever it goes.
-    pub fn worst_loss(&self, class: usize, asks: &Resources) -> usize {
+    /// How many places for a class a pod may take away at the worst, wherever it goes.
+    pub fn worst_loss(&self, class: usize, pod: &Pod) -> usize {
+        let clashes = self.fence.clashes_with(class, pod);
+        if clashes.iter().any(|key| !is_per_host(key)) {
+            return usize::MAX;
+        }
+        let by_presence =
+            || (0..self.spots.len()).map(|spot| self.capacity(class, spot)).max().unwrap_or_default();
+        let by_presence = if clashes.is_empty() { 0 } else { by_presence().max(1) };
         let wanted = self.roster.missing[class].asks;
-        let scalars = wanted.scalars().map(|(name, wanted)| (wanted, asks.scalar(name)));
+        let scalars = wanted.scalars().map(|(name, wanted)| (wanted, pod.asks.scalar(name)));
         let amounts = [
-            (wanted.milli_cpu, asks.milli_cpu),
-            (wanted.memory, asks.memory),
-            (wanted.ephemeral_storage, asks.ephemeral_storage),
+            (wanted.milli_cpu, pod.asks.milli_cpu),
+            (wanted.memory, pod.asks.memory),
+            (wanted.ephemeral_storage, pod.asks.ephemeral_storage),
         ];
         let lost =
             |(wanted, taken): (i64, i64)| if wanted > 0 { (taken.max(0) + wanted - 1) / wanted } else { 0 };
-        let worst = amounts.into_iter().chain(scalars).map(lost).max().unwrap_or_default();
-        usize::try_from(worst).unwrap_or_default()
+        let by_room = amounts.into_iter().chain(scalars).map(lost).max().unwrap_or_default();
+        by_presence.max(usize::try_from(by_room).unwrap_or_default())
+    }
+
+    /// Seats so many more of each class than there are, if that can be.
+    pub fn seat_more(&mut self, more: Vec<usize>) -> bool {
+        self.margin = more.first().copied().unwrap_or_default();
+        more.into_iter().enumerate().all(|(class, more)| self.fill(class, more))
+    }
+
+    /// Takes the seats that were kept as far as they still hold, those that are needed first. Whether there is one for
+    /// everybody, and one of them is where the member that asks may go.
+    pub fn take_kept(&mut self, kept: &[Seat], spare: bool) -> bool {
+        let mut needed: Vec<usize> = self.roster.missing.iter().map(|class| class.count).collect();
+        let mut left = Vec::new();
+        for seat in kept {
+            let spot = self.spots.iter().position(|spot| spot.host.name == seat.host);
+            let takes = |class: &usize| {
+                self.suits(*class, seat) && spot.is_some_and(|spot| self.capacity(*class, spot) > 0)
+            };
+            let wanted = (0..needed.len()).filter(|class| needed[*class] > 0).find(takes);
+            match (wanted, spot) {
+                (Some(class), Some(spot)) => {
+                    needed[class] -= 1;
+                    self.seat(class, spot);
+                }
+                _ => left.push(seat),
+            }
+        }
+        if needed.iter().any(|needed| *needed > 0) || !self.asker_is_seated() {
+            return false;
+        }
+        for seat in left.into_iter().filter(|_| spare) {
+            let spot = self.spots.iter().position(|spot| spot.host.name == seat.host);
+            let Some(spot) = spot else { continue };
+            let class = (0..needed.len()).find(|class| {
+                self.roster.missing[*class].asks == &seat.asks && self.capacity(*class, spot) > 0
+            });
+            if let Some(class) = class {
+                self.seat(class, spot);
+            }
+        }
+        true
+    }
+
+    fn suits(&self, class: usize, seat: &Seat) -> bool {
+        let Class { asks, requirements, .. } = &self.roster.missing[class];
+        **asks == seat.asks && **requirements == seat.requirements
+    }
+
+    /// The member that asks may go nowhere but to a seat of its class.
+    pub fn open_seats_only(&mut self) {
+        let seats: Vec<usize> =
+            self.seats.iter().filter(|(class, _)| *class == 0).map(|(_, spot)| *spot).collect();
+        for (at, spot) in self.spots.iter_mut().enumerate() {
+            spot.open &= seats.contains(&at);
+        }
     }
 }
 
@@ -310,5 +373,5 @@ fn orders(classes: &[usize], spare: &[usize]) -> Vec<Vec<usize>> {
 }
 
 fn is_per_host(key: &str) -> bool {
-    key == "kubernetes.io/hostname"
+    key == HOSTNAME
 }

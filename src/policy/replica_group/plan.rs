@@ -1,8 +1,9 @@
 //! Where a group goes: a seat for every member that has none, in one domain, or the reason why there is none.
 //!
 //! ```text
+//!   room is kept already     those seats, as long as there is one for everybody
 //!   members have a place     their domain, and no other
-//!   room is kept already     that domain, as long as everybody fits there
+//!   members are under way    the domain where room is kept for them, and no other
 //!   else                     of the domains in which everybody fits, by this order:
 //!                              1. within one domain of the preferred topology
 //!                              2. fewest groups of the same set in the wider domain around it
@@ -11,18 +12,19 @@
 //! ```
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use super::area::{Area, anchor, domains_of};
 use super::fence::Fence;
 use super::neighbours::{self, Exclusion};
 use super::packing::{Ground, Open};
 use super::room::{Counting, Room};
-use super::roster::Roster;
+use super::roster::{Class, Roster};
+use super::seating::Lens;
 use crate::config::Packing;
-use crate::ledger::{Phase, Reservation, Seat};
-use crate::model::group::Subgroup;
+use crate::ledger::{Entry, Phase, Reservation, Seat};
 use crate::model::{Name, Pod, Uid};
 use crate::view::{DomainId, Domains, HostId, Lies, View};
 
@@ -42,15 +44,21 @@ pub struct Search<'a> {
     pub roster: Roster<'a>,
     pub view: &'a View,
     pub settings: &'a Settings,
-    /// The member that asks.
-    pub asking: Option<&'a Pod>,
     /// The domains of the required topology.
     pub required: Option<&'a Domains>,
     /// The domain that the group's members are in.
     pub anchor: Option<DomainId>,
+    /// What is kept for it.
+    kept: Option<&'a Arc<Reservation>>,
+    /// The member that asks.
+    asking: Option<&'a Pod>,
     /// The domain that is meant for it: room is kept there, or was made there.
     standing: Option<DomainId>,
     exclusion: Exclusion,
+    /// Pods of others that were offered several nodes, and may be on their way to any of them.
+    under_way: Vec<&'a Entry>,
+    /// Anti-affinity, for each way of counting room.
+    fences: [OnceCell<Fence<'a>>; 3],
     /// Groups of the same set, by domain of the topology over which they are spread; counted when first asked for.
     siblings: OnceCell<HashMap<DomainId, usize>>,
 }
@@ -62,10 +70,14 @@ pub struct Plan {
     /// Where the member that asks may go.
     pub open: Vec<HostId>,
     /// Who sits where, by class.
-    pub seats: Vec<(usize, HostId)>,
+    seats: Vec<(usize, HostId)>,
+}
+
+/// A plan in the making.
+struct Draft<'a, 's> {
+    domain: Option<DomainId>,
+    ground: Ground<'a, 's>,
     rank: Rank,
-    /// Whether everybody would still find a seat wherever pods go whose place is open.
-    certain: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,7 +93,7 @@ struct Rank {
 pub enum Outcome {
     /// There is a plan.
     Found(Plan),
-    /// There is one, but it hangs on where these pods go; those that are expected any moment are named.
+    /// There is one, but it hangs on where some pods go; those that are expected any moment are named.
     Open(Vec<Uid>),
     /// There is none.
     None,
@@ -92,6 +104,8 @@ pub enum Outcome {
 pub enum Obstacle {
     /// Another group has it to itself, or the group wants it to itself and is not alone.
     Exclusive,
+    /// It would fit, but for where the member that asks may go.
+    Member,
     /// It would fit but for what is kept for other groups.
     Reserved,
     /// It would fit if lesser pods left.
@@ -113,21 +127,29 @@ impl<'a> Search<'a> {
             None => None,
         };
         let anchor = required.and_then(|domains| anchor(&roster, domains).0);
-        // A group that is somewhere already stays there, whoever came since.
         let exclusion = match anchor {
-            Some(_) => Exclusion::default(),
+            Some(_) => Exclusion::of_settled(&roster, view),
             None => Exclusion::of(roster.membership, required, view),
         };
+        let own = &roster.membership.group;
+        let group = |entry: &'a Entry| entry.pod.group.as_ref().map(|membership| &membership.group);
+        let open = |entry: &&'a Entry| entry.phase == Phase::Offered && group(entry) != Some(own);
+        let under_way = view.ledger().iter().filter(open).collect();
+        let kept = view.ledger().reservations().of(own).filter(|kept| kept.missing > 0);
+        let (fences, siblings, standing) = (Default::default(), OnceCell::new(), None);
         let mut search = Self {
             roster,
             view,
             settings,
-            asking,
             required,
             anchor,
-            standing: None,
+            kept,
+            asking,
+            standing,
             exclusion,
-            siblings: OnceCell::new(),
+            under_way,
+            fences,
+            siblings,
         };
         search.standing = search.find_standing();
         Some(search)
@@ -135,49 +157,74 @@ impl<'a> Search<'a> {
 
     fn find_standing(&self) -> Option<DomainId> {
         let domains = self.required?;
-        let group = &self.roster.membership.group;
-        if let Some(kept) = self.view.ledger().reservations().of(group) {
+        if let Some(kept) = self.kept {
             let (_, value) = kept.domain.as_ref()?;
             return domains.find(value);
         }
-        let waiting = self.view.waiting_members(group);
+        let waiting = self.view.waiting_members(&self.roster.membership.group);
         let nominated = waiting.filter_map(|member| self.view.host_id(member.nominated_node.as_ref()?));
         domains_of(nominated, domains).into_iter().min()
     }
 
-    fn room(&self, counting: Counting) -> Room<'a> {
-        Room {
+    fn lens<'s, 'o>(&'s self, counting: Counting, open: Open<'o>) -> Lens<'a, 's, 'o> {
+        let room = Room {
             view: self.view,
             group: &self.roster.membership.group,
             priority: self.roster.priority,
             counting,
             asking: self.asking,
-        }
+        };
+        let fence = self.fences[counting as usize].get_or_init(|| Fence::around(&self.roster, room));
+        Lens { room, fence, open }
     }
 
     /// Looks for a plan. `open` tells where the member that asks may go, by host.
     pub fn run(&self, counting: Counting, open: Open<'_>) -> Outcome {
-        let room = self.room(counting);
-        let fence = Fence::around(&self.roster, room);
-        let plan_for = |area: &Area<'a>| self.plan(area, &room, &fence, open);
-        if let Some(area) = self.standing.map(|domain| self.area(Some(domain)))
-            && self.anchor.is_none()
-            && let Some(plan) = area.and_then(|area| plan_for(&area))
-        {
-            return self.settle(vec![plan]);
+        let lens = self.lens(counting, open);
+        if let Some(plan) = self.keep_to_plan(lens) {
+            return Outcome::Found(plan);
         }
-        self.settle(self.areas().iter().filter_map(plan_for).collect())
+        let draft = |area: &Area<'a>| self.draft(area, lens);
+        let standing = self.anchor.or(self.standing).and_then(|domain| self.area(Some(domain)));
+        if let Some(draft) = standing.and_then(|area| draft(&area)) {
+            return self.settle(vec![draft]);
+        }
+        if self.anchor.is_some() {
+            return Outcome::None;
+        }
+        // A member may be on its way into a domain, and the others must not go to another.
+        if self.required.is_some() && self.members_are_under_way() {
+            let expected = self.other_members().filter(|entry| !entry.overdue);
+            return Outcome::Open(expected.map(|entry| entry.pod.uid.clone()).collect());
+        }
+        let areas: Vec<Area<'a>> = match self.required {
+            Some(domains) => (0..domains.len()).filter_map(|domain| self.area(Some(domain))).collect(),
+            None => self.area(None).into_iter().collect(),
+        };
+        self.settle(areas.iter().filter_map(draft).collect())
     }
 
-    /// The areas that come into question.
-    fn areas(&self) -> Vec<Area<'a>> {
-        match (self.required, self.anchor) {
-            (_, Some(domain)) => self.area(Some(domain)).into_iter().collect(),
-            (Some(domains), None) => {
-                (0..domains.len()).filter_map(|domain| self.area(Some(domain))).collect()
-            }
-            (None, None) => self.area(None).into_iter().collect(),
+    /// What was kept for the group, if it still has a seat for everybody. Nobody who came later was let onto it, so
+    /// whoever is under way changes nothing.
+    fn keep_to_plan(&self, lens: Lens<'a, '_, '_>) -> Option<Plan> {
+        let membership = self.roster.membership;
+        let kept = self.kept?;
+        // Parts have domains of their own, which seats do not tell.
+        let lost = self.required.is_some() && self.standing.is_none();
+        let left = self.anchor.is_some() && self.anchor != self.standing;
+        if membership.subgroup.is_some() || lost || left {
+            return None;
         }
+        let area = self.area(self.standing)?;
+        let mut ground = self.ground(&area.hosts, lens);
+        if !ground.take_kept(&kept.seats, !self.under_way.is_empty()) {
+            return None;
+        }
+        if membership.wishes.preferred.is_some() {
+            // It may be within a narrower domain, which the seats know and the area does not.
+            ground.open_seats_only();
+        }
+        Some(self.draw_up(&ground, self.standing))
     }
 
     /// One area, unless another group keeps the whole of it.
@@ -192,232 +239,133 @@ impl<'a> Search<'a> {
         Some(area.without(&self.exclusion.closed, self.view))
     }
 
-    /// Of all plans the best, if it holds wherever pods under way go.
-    fn settle(&self, mut plans: Vec<Plan>) -> Outcome {
-        plans.sort_by(|a, b| a.rank.cmp(&b.rank));
-        let best = plans.into_iter();
-        let mut open = Vec::new();
-        for plan in best {
-            if plan.certain {
-                return Outcome::Found(plan);
+    fn draft<'s>(&'s self, area: &Area<'a>, lens: Lens<'a, 's, '_>) -> Option<Draft<'a, 's>> {
+        let (ground, preferred) = self.seat(area, lens)?;
+        let domain = area.domain.filter(|_| self.required.is_some());
+        let value = domain.and_then(|domain| Some(self.required?.value(domain)));
+        let rank = Rank {
+            evictions: if lens.room.counting == Counting::Evicting { self.evictions(&ground) } else { 0 },
+            beyond_preferred: !preferred,
+            // Everywhere there is nothing to choose.
+            siblings: if self.required.is_some() { self.siblings_around(area) } else { 0 },
+            left_over: self.left_over(&ground),
+            hash: self.hash(value),
+        };
+        Some(Draft { domain, ground, rank })
+    }
+
+    /// Of all drafts the best, if it holds wherever pods under way go.
+    fn settle(&self, mut drafts: Vec<Draft<'a, '_>>) -> Outcome {
+        drafts.sort_by(|a, b| a.rank.cmp(&b.rank));
+        let found_some = !drafts.is_empty();
+        for mut draft in drafts {
+            if self.make_certain(&mut draft) {
+                return Outcome::Found(self.draw_up(&draft.ground, draft.domain));
             }
             // Who is expected any moment is waited for; of who is late, another domain is better than waiting.
-            let under_way = self.under_way(plan.domain);
-            let expected: Vec<_> =
-                under_way.filter(|(_, overdue)| !overdue).map(|(pod, _)| pod.uid.clone()).collect();
+            let expected = self.under_way(draft.domain).filter(|entry| !entry.overdue);
+            let expected: Vec<_> = expected.map(|entry| entry.pod.uid.clone()).collect();
             if !expected.is_empty() {
                 return Outcome::Open(expected);
             }
-            open.push(plan);
         }
-        if open.is_empty() { Outcome::None } else { Outcome::Open(Vec::new()) }
+        if found_some { Outcome::Open(Vec::new()) } else { Outcome::None }
     }
 
-    /// Pods that were offered nodes and may be going to this domain, and whether their bind calls are late.
-    fn under_way(&self, domain: Option<DomainId>) -> impl Iterator<Item = (&'a Pod, bool)> {
-        let ledger = self.view.ledger();
+    /// Pods under way may take some seats away. So many more are kept that it does not matter which. False if that
+    /// cannot be, or if a group that must not be in the same domain may be on its way there.
+    fn make_certain(&self, draft: &mut Draft<'a, '_>) -> bool {
+        let Draft { domain, ground, .. } = draft;
+        let mut groups = self.under_way(*domain).filter_map(|entry| entry.pod.group.as_ref());
+        if groups.any(|other| Exclusion::between(self.roster.membership, other)) {
+            return false;
+        }
+        let lost = |class: usize| {
+            let mut each = self.under_way(*domain).map(|entry| ground.worst_loss(class, &entry.pod));
+            each.try_fold(0_usize, usize::checked_add)
+        };
+        let lost: Option<Vec<usize>> = (0..self.roster.missing.len()).map(lost).collect();
+        lost.is_some_and(|lost| ground.seat_more(lost))
+    }
+
+    /// Pods of others that may be going to this domain.
+    fn under_way(&self, domain: Option<DomainId>) -> impl Iterator<Item = &'a Entry> {
         let value = domain.and_then(|domain| Some(self.required?.value(domain)));
         let key = self.roster.membership.wishes.required.as_ref();
-        let own = &self.roster.membership.group;
-        ledger.iter().filter_map(move |entry| {
-            let pod = &*entry.pod;
-            let group = pod.group.as_ref().map(|membership| &membership.group);
-            let bound_elsewhere =
-                group.and_then(|group| ledger.reservations().of(group)).is_some_and(|kept| {
-                    kept.domain
-                        .as_ref()
-                        .is_some_and(|(k, v)| Some(k) == key && value.is_some() && Some(v) != value)
-                });
-            let open = entry.phase == Phase::Offered && group != Some(own) && !bound_elsewhere;
-            open.then_some((pod, entry.overdue))
-        })
+        let reservations = self.view.ledger().reservations();
+        let elsewhere = move |entry: &Entry| {
+            let kept = entry.pod.group.as_ref().and_then(|membership| reservations.of(&membership.group));
+            let bound = kept.and_then(|kept| kept.domain.as_ref());
+            bound.is_some_and(|(k, v)| Some(k) == key && value.is_some() && Some(v) != value)
+        };
+        self.under_way.iter().copied().filter(move |entry| !elsewhere(entry))
     }
 
-    /// Whether other members were offered nodes and may be on their way.
-    pub fn members_are_under_way(&self) -> bool {
+    /// Other members that were offered nodes and may be on their way.
+    fn other_members(&self) -> impl Iterator<Item = &'a Entry> {
         let own = &self.roster.membership.group;
         let asking = self.asking.map(|pod| &pod.uid);
-        self.view.ledger().iter().any(|entry| {
+        self.view.ledger().iter().filter(move |entry| {
             let group = entry.pod.group.as_ref().map(|membership| &membership.group);
             group == Some(own) && Some(&entry.pod.uid) != asking
         })
     }
 
-    fn plan(&self, area: &Area<'a>, room: &Room<'a>, fence: &Fence<'a>, open: Open<'_>) -> Option<Plan> {
-        let (ground, preferred) = self.seat(area, room, fence, open)?;
-        let domain = area.domain.filter(|_| self.required.is_some());
-        let left_over = |class: usize| ground.capacity_of(class);
-        // What is kept already, nobody who came later was let onto.
-        let kept = self.view.ledger().reservations().of(&self.roster.membership.group).is_some();
-        let certain = (kept && self.standing == domain) || {
-            let lost = |class: usize| {
-                let each = self.under_way(domain).map(|(pod, _)| ground.worst_loss(class, &pod.asks));
-                each.sum::<usize>()
-            };
-            let holds = |class: usize| {
-                let lost = lost(class);
-                lost == 0 || left_over(class) >= lost
-            };
-            (0..self.roster.missing.len()).all(holds)
-        };
-        let rank = Rank {
-            evictions: if room.counting == Counting::Evicting { self.evictions(&ground) } else { 0 },
-            beyond_preferred: !preferred,
-            siblings: self.siblings_around(area),
-            left_over: self.roster.main_class().map_or(0, left_over),
-            hash: self.hash(domain),
-        };
-        Some(Plan {
+    fn members_are_under_way(&self) -> bool {
+        self.other_members().next().is_some()
+    }
+
+    /// Whether what is kept is of no use any more: nobody is there or on the way, and not everybody would fit.
+    pub fn is_hopeless(&self) -> bool {
+        let standing = self.standing.is_none() || !self.fits(self.standing, Counting::Free, None);
+        self.kept.is_some() && self.roster.placed.is_empty() && !self.members_are_under_way() && standing
+    }
+
+    fn draw_up(&self, ground: &Ground<'a, '_>, domain: Option<DomainId>) -> Plan {
+        let open = (0..ground.spots.len()).filter(|spot| ground.takes_asker(*spot));
+        Plan {
             domain,
-            open: (0..ground.spots.len())
-                .filter(|spot| ground.takes_asker(*spot))
-                .map(|s| ground.spots[s].id)
-                .collect(),
+            open: open.map(|spot| ground.spots[spot].id).collect(),
             seats: ground.seats.iter().map(|(class, spot)| (*class, ground.spots[*spot].id)).collect(),
-            rank,
-            certain,
-        })
-    }
-
-    /// Seats everybody within an area, and within one domain of the preferred topology if that can be.
-    fn seat<'s>(
-        &'s self,
-        area: &Area<'a>,
-        room: &Room<'a>,
-        fence: &'s Fence<'a>,
-        open: Open<'_>,
-    ) -> Option<(Ground<'a, 's>, bool)> {
-        let preferred = &self.roster.membership.wishes.preferred;
-        let narrower = preferred.as_ref().and_then(|key| self.view.domains(key));
-        let Some(narrower) = narrower else {
-            return self.seat_parts(&area.hosts, room, fence, open).map(|ground| (ground, true));
-        };
-        // Members that have a place are in one such domain, or it is too late.
-        let inhabited = domains_of(self.roster.placed.iter().map(|placed| placed.host), narrower);
-        let mut best: Option<(usize, u64, Ground<'a, 's>)> = None;
-        for part in area.divided_by(narrower) {
-            let others = inhabited.iter().any(|domain| Some(*domain) != part.domain);
-            if others {
-                continue;
-            }
-            let Some(ground) = self.seat_parts(&part.hosts, room, fence, open) else { continue };
-            let value = part.domain.map(|domain| narrower.value(domain));
-            let mut hasher = DefaultHasher::new();
-            (&*self.roster.membership.group, value).hash(&mut hasher);
-            let rank = ((0..self.roster.missing.len()).map(|c| ground.capacity_of(c)).sum(), hasher.finish());
-            if best.as_ref().is_none_or(|(left, hash, _)| rank < (*left, *hash)) {
-                best = Some((rank.0, rank.1, ground));
-            }
         }
-        if let Some((_, _, ground)) = best {
-            return Some((ground, true));
-        }
-        self.seat_parts(&area.hosts, room, fence, open).map(|ground| (ground, false))
-    }
-
-    /// Seats everybody on some hosts: those of one part in one domain of the parts' own topology, each part in another.
-    fn seat_parts<'s>(
-        &'s self,
-        hosts: &[HostId],
-        room: &Room<'a>,
-        fence: &'s Fence<'a>,
-        open: Open<'_>,
-    ) -> Option<Ground<'a, 's>> {
-        let ground = |hosts: &[HostId]| {
-            let who = (&self.roster, fence);
-            Ground::over(hosts.iter().copied(), who, room, self.settings.packing, open)
-        };
-        let mut whole = ground(hosts);
-        let parts = self.roster.membership.subgroup.as_ref();
-        let Some((parts, domains)) =
-            parts.and_then(|parts| Some((parts, self.view.domains(&parts.topology)?)))
-        else {
-            return whole.seat_all(|_| true).then_some(whole);
-        };
-        let mut taken = self.domains_of_other_groups(parts, domains);
-        let mut missing: Vec<u32> = self.roster.missing.iter().filter_map(|class| class.part).collect();
-        // Parts that are somewhere already have no choice, so they go first.
-        let home = |part: u32| {
-            let members = self.roster.placed.iter().filter(move |placed| placed.part == Some(part));
-            domains_of(members.map(|placed| placed.host), domains).into_iter().min()
-        };
-        missing.sort_by_key(|part| (home(*part).is_none(), *part));
-        missing.dedup();
-        let all = self.roster.placed.iter().filter_map(|placed| placed.part);
-        taken.extend(all.filter_map(home));
-        let area = Area { domain: None, hosts: hosts.into() };
-        for part in missing {
-            let home = home(part);
-            let possible = |area: &Area<'_>| match (home, area.domain) {
-                (Some(home), Some(domain)) => home == domain,
-                (None, Some(domain)) => !taken.contains(&domain),
-                (_, None) => false,
-            };
-            let seated = area.divided_by(domains).into_iter().filter(possible).filter_map(|area| {
-                let mut ground = ground(&area.hosts);
-                let fits = ground.seat_all(|class| class.part == Some(part));
-                fits.then(|| {
-                    (
-                        (0..self.roster.missing.len()).map(|c| ground.capacity_of(c)).sum::<usize>(),
-                        area,
-                        ground,
-                    )
-                })
-            });
-            let (_, area, ground) = seated.min_by_key(|(left, area, _)| (*left, area.domain))?;
-            taken.extend(area.domain);
-            whole.adopt(&ground);
-            if self.roster.missing.first().is_some_and(|asking| asking.part == Some(part)) {
-                whole.close_to_asker_but_for(&ground);
-            }
-        }
-        whole.seat_all(|class| class.part.is_none()).then_some(whole)
-    }
-
-    fn domains_of_other_groups(&self, parts: &Subgroup, domains: &Domains) -> HashSet<DomainId> {
-        neighbours::parts_elsewhere(&parts.topology, &self.roster.membership.group, domains, self.view)
     }
 
     /// How many lesser pods are on the hosts where not everybody who is seated there would fit beside them.
     fn evictions(&self, ground: &Ground<'a, '_>) -> usize {
-        let room = self.room(Counting::Free);
-        let lesser = |pod: &Pod| pod.priority < self.roster.priority && !pod.terminating;
+        let room = self.lens(Counting::Free, None).room;
         let crowded = (0..ground.spots.len()).filter(|spot| ground.overflows(*spot, &room));
-        crowded.map(|spot| ground.pods_on(spot).filter(|pod| lesser(pod)).count()).sum()
+        let lesser = |pod: &&Pod| room.outranks(pod) && !pod.terminating;
+        crowded.map(|spot| ground.pods_on(spot).filter(lesser).count()).sum()
     }
 
-    fn siblings_around(&self, area: &Area<'_>) -> usize {
-        let Some(domains) = self.settings.spread_key.as_ref().and_then(|key| self.view.domains(key)) else {
-            return 0;
-        };
-        // Nothing to choose: there is one area.
-        if self.required.is_none() || self.anchor.is_some() {
-            return 0;
-        }
+    /// How many groups of the same set are in the wider domain around an area.
+    pub(super) fn siblings_around(&self, area: &Area<'_>) -> usize {
+        let domains = self.settings.spread_key.as_ref().and_then(|key| self.view.domains(key));
+        // Who has a place has no choice.
+        let Some(domains) = domains.filter(|_| self.roster.placed.is_empty()) else { return 0 };
         let Some(Lies::In(wider)) = area.hosts.first().map(|host| domains.of(*host)) else { return 0 };
         let count = || neighbours::siblings(&self.roster.membership.group, domains, self.view);
-        let siblings = self.siblings.get_or_init(count);
-        siblings.get(&wider).copied().unwrap_or_default()
+        self.siblings.get_or_init(count).get(&wider).copied().unwrap_or_default()
     }
 
-    fn hash(&self, domain: Option<DomainId>) -> u64 {
-        let value = domain.and_then(|domain| Some(self.required?.value(domain)));
+    pub(super) fn hash(&self, domain: Option<&Name>) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (&*self.roster.membership.group, value).hash(&mut hasher);
+        (&*self.roster.membership.group, domain).hash(&mut hasher);
         hasher.finish()
     }
 
     /// Why a domain is none for the group.
     pub fn obstacle(&self, domain: Option<DomainId>) -> Obstacle {
         let Some(area) = self.area(domain) else { return Obstacle::Exclusive };
-        if self.fits(domain, Counting::Reserved, None) {
+        let all = self.required.zip(domain).map_or(0, |(domains, domain)| domains.hosts(domain).len());
+        let fits = |counting| self.fits(domain, counting, None);
+        if fits(Counting::Free) {
+            Obstacle::Member
+        } else if fits(Counting::Reserved) {
             Obstacle::Reserved
-        } else if self.fits(domain, Counting::Evicting, None) {
+        } else if self.roster.may_preempt && fits(Counting::Evicting) {
             Obstacle::Evictable
-        } else if !self.exclusion.closed.is_empty()
-            && area.hosts.len()
-                < self.required.zip(domain).map_or(0, |(domains, domain)| domains.hosts(domain).len())
-        {
+        } else if area.hosts.len() < all {
             Obstacle::Exclusive
         } else {
             Obstacle::Room
@@ -426,9 +374,7 @@ impl<'a> Search<'a> {
 
     /// Whether everybody fits into a domain, the member that asks where it may go.
     pub fn fits(&self, domain: Option<DomainId>, counting: Counting, open: Open<'_>) -> bool {
-        let room = self.room(counting);
-        let fence = Fence::around(&self.roster, room);
-        self.area(domain).is_some_and(|area| self.seat(&area, &room, &fence, open).is_some())
+        self.area(domain).is_some_and(|area| self.seat(&area, self.lens(counting, open)).is_some())
     }
 
     /// What has to be kept for a plan.
@@ -437,14 +383,25 @@ impl<'a> Search<'a> {
         let value = plan.domain.and_then(|domain| Some(self.required?.value(domain).clone()));
         let seat = |(class, host): &(usize, HostId)| {
             let host = self.view.host_numbered(*host)?.name.clone();
-            Some(Seat { host, asks: self.roster.missing[*class].asks.clone() })
+            let Class { asks, requirements, labels, apart, .. } = &self.roster.missing[*class];
+            let (asks, requirements) = ((*asks).clone(), (*requirements).clone());
+            Some(Seat {
+                host,
+                asks,
+                requirements,
+                labels: labels.clone().into_owned(),
+                apart: apart.cloned(),
+            })
         };
         Reservation {
-            group: membership.group.clone(),
             priority: self.roster.priority,
             domain: membership.wishes.required.clone().zip(value),
             exclusive: membership.wishes.exclusive,
+            parts: membership.subgroup.as_ref().map(|parts| parts.topology.clone()),
+            missing: self.roster.missing(),
             seats: plan.seats.iter().filter_map(seat).collect(),
+            in_place: self.roster.placed.iter().map(|placed| placed.pod.uid.clone()).collect(),
+            ..Reservation::nothing(membership.group.clone())
         }
     }
 }

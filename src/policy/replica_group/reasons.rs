@@ -29,6 +29,12 @@ pub const OPEN: Rejection = Rejection {
 /// Room that is kept for a group, as other pods see it.
 pub const KEPT: Rejection = evictable("room is reserved for a replica group");
 
+/// The same, if a pod whose place is not known yet takes the rest.
+pub const KEPT_PERHAPS: Rejection = Rejection { certain: false, ..KEPT };
+/// Whole: everybody would fit, but not with this member on this node.
+pub const NOT_HERE: Rejection =
+    final_("replica group fits into the domain, but not with this member on this node");
+
 /// The reasons at one level.
 pub struct Level {
     exclusive: Rejection,
@@ -72,6 +78,7 @@ impl Level {
     pub fn of(&'static self, obstacle: Obstacle) -> &'static Rejection {
         match obstacle {
             Obstacle::Exclusive => &self.exclusive,
+            Obstacle::Member => &NOT_HERE,
             Obstacle::Reserved => &self.reserved,
             Obstacle::Evictable => &self.evictable,
             Obstacle::Room => &self.room,
@@ -82,7 +89,7 @@ impl Level {
 /// What to say about an annotation that cannot be understood.
 pub fn flawed(flaw: Flaw) -> &'static Rejection {
     const SIZE: Rejection =
-        final_("annotation berth.dev/group-size of the replica group is no number from 1 up");
+        final_("annotation berth.dev/group-size of the replica group is no number from 1 to 10000");
     const INDEX: Rejection = final_("annotation berth.dev/group-index of the replica group is no number");
     const EXCLUSIVE: Rejection =
         final_("annotation berth.dev/exclusive of the replica group is none of Set, Namespace, Cluster");

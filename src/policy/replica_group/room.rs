@@ -1,8 +1,8 @@
 //! What is left on a host for a member of a group.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
+use crate::ledger::Reservation;
 use crate::model::{GroupKey, Pod, Used};
 use crate::view::{Host, View};
 
@@ -33,13 +33,13 @@ impl<'a> Room<'a> {
     pub fn used(&self, host: &'a Host) -> Cow<'a, Used> {
         let mut used = Cow::Borrowed(&*host.used);
         if self.view.nominated_nodes() > 0 {
-            for pod in self.view.nominated_to(&host.name).filter(|pod| self.minds(pod)) {
+            for pod in self.view.nominated_to(&host.name).filter(|pod| self.minds(pod, host)) {
                 used.to_mut().arrive(&pod.asks);
             }
         }
         if self.counting != Counting::Reserved {
             for hold in self.view.ledger().reservations().on(&host.name) {
-                if *hold.group != *self.group && hold.priority >= self.priority {
+                if self.minds_group(&hold.group, hold.priority) {
                     let sum = used.to_mut();
                     sum.resources.add(&hold.used.resources);
                     sum.pods += hold.used.pods;
@@ -47,18 +47,42 @@ impl<'a> Room<'a> {
             }
         }
         if self.counting == Counting::Evicting {
-            for pod in host.pods.iter().filter(|pod| pod.priority < self.priority) {
+            for pod in host.pods.iter().filter(|pod| self.outranks(pod)) {
                 used.to_mut().leave(&pod.takes);
             }
         }
         used
     }
 
-    /// Room that preemption made for others counts as taken, as in kube-scheduler. A member of the own group is looked
-    /// after by the plan.
-    fn minds(&self, pod: &Arc<Pod>) -> bool {
-        let own = pod.group.as_ref().is_some_and(|membership| *membership.group == *self.group);
-        let asking = self.asking.is_some_and(|asking| asking.uid == pod.uid);
-        pod.priority >= self.priority && !own && !asking
+    /// Whether a pod in place could be evicted for the group. Its own members could not.
+    pub fn outranks(&self, pod: &Pod) -> bool {
+        pod.priority < self.priority && !self.is_own(pod)
     }
+
+    fn is_own(&self, pod: &Pod) -> bool {
+        pod.group.as_ref().is_some_and(|membership| *membership.group == *self.group)
+    }
+
+    /// Whether what is kept for a group counts as taken.
+    pub fn minds_reservation(&self, kept: &Reservation) -> bool {
+        self.counting != Counting::Reserved && self.minds_group(&kept.group, kept.priority)
+    }
+
+    fn minds_group(&self, group: &GroupKey, priority: i32) -> bool {
+        *group != *self.group && priority >= self.priority
+    }
+
+    /// Room that preemption made for others counts as taken, as in kube-scheduler. A member of the own group is looked
+    /// after by the plan, and one that has a seat on the host is counted there.
+    fn minds(&self, pod: &Pod, host: &Host) -> bool {
+        let asking = self.asking.is_some_and(|asking| asking.uid == pod.uid);
+        pod.priority >= self.priority && !self.is_own(pod) && !asking && !has_seat(pod, host, self.view)
+    }
+}
+
+/// Whether something is kept on the host for a pod's group.
+pub fn has_seat(pod: &Pod, host: &Host, view: &View) -> bool {
+    pod.group.as_ref().is_some_and(|membership| {
+        view.ledger().reservations().on(&host.name).iter().any(|hold| hold.group == membership.group)
+    })
 }

@@ -18,6 +18,8 @@ pub struct Roster<'a> {
     pub membership: &'a Membership,
     /// The priority at which room is looked for.
     pub priority: i32,
+    /// Whether it may have others evicted: everybody of whom it is known.
+    pub may_preempt: bool,
     /// The namespace of all members.
     pub namespace: &'a Name,
     /// Members that have a place, and where.
@@ -42,9 +44,9 @@ pub struct Class<'a> {
     /// What each asks for.
     pub asks: &'a Arc<Resources>,
     /// What each asks of a node.
-    pub requirements: &'a Requirements,
+    pub requirements: &'a Arc<Requirements>,
     /// Whom each wants to be apart from.
-    pub apart: &'a [Apart],
+    pub apart: Option<&'a Arc<[Apart]>>,
     /// The labels of one of them.
     pub labels: Cow<'a, Labels>,
     /// The part of the group that they belong to.
@@ -53,10 +55,23 @@ pub struct Class<'a> {
     pub count: usize,
 }
 
-impl Class<'_> {
+impl<'a> Class<'a> {
+    /// Terms of required anti-affinity.
+    pub fn terms(&self) -> &'a [Apart] {
+        self.apart.map_or(&[], |terms| &**terms)
+    }
+
     /// One of them, looking for a node.
     pub fn applicant(&self) -> Applicant<'_> {
         Applicant { asks: self.asks, requirements: self.requirements }
+    }
+
+    /// The labels by which members of the same template keep apart from each other.
+    fn looks(&self) -> Vec<Option<&Name>> {
+        let selectors = self.terms().iter().filter_map(|term| term.selector.as_ref());
+        let keys =
+            selectors.flat_map(|selector| selector.requirements().map(|requirement| requirement.key()));
+        keys.map(|key| self.labels.get(key)).collect()
     }
 
     fn is_like(&self, other: &Self) -> bool {
@@ -64,6 +79,7 @@ impl Class<'_> {
             && self.asks == other.asks
             && self.requirements == other.requirements
             && self.apart == other.apart
+            && self.looks() == other.looks()
     }
 }
 
@@ -119,6 +135,8 @@ impl<'a> Roster<'a> {
         Some(Self {
             membership,
             priority: pod.priority,
+            may_preempt: pod.may_preempt
+                && view.waiting_members(&membership.group).all(|pod| pod.may_preempt),
             namespace: &pod.key.namespace,
             placed,
             missing: Vec::new(),
@@ -144,7 +162,7 @@ impl<'a> Roster<'a> {
 
     /// The topology keys that anti-affinity looks at.
     pub fn apart_keys(&self) -> impl Iterator<Item = &'a Name> {
-        self.missing.iter().flat_map(|class| class.apart).map(|term| &term.topology_key)
+        self.missing.iter().flat_map(Class::terms).map(|term| &term.topology_key)
     }
 }
 
@@ -184,29 +202,38 @@ impl<'a> Counting<'a> {
         Class {
             asks: &pod.asks,
             requirements: &pod.requirements,
-            apart: pod.apart(),
+            apart: pod.apart.as_ref(),
             labels: Cow::Borrowed(&pod.labels),
             part: part_of(pod, self.size),
             count: 1,
         }
     }
 
-    /// Members that nobody has seen yet.
+    /// Members that nobody has seen yet, those of one template and part together.
     fn still_to_come(self, placed: usize) -> Vec<Class<'a>> {
         let known = placed + self.waiting;
         let unseen = (self.size as usize).saturating_sub(known);
-        let unknown = (0..self.size).filter(|index| !self.indexes.contains(index)).take(unseen);
-        let mut classes: Vec<_> = unknown.map(|index| self.imagined(index)).collect();
+        let numbers = (0..self.size).filter(|index| !self.indexes.contains(index));
         // Members that bear no numbers leave none free.
-        while classes.len() < unseen {
-            classes.push(self.imagined(self.size));
+        let unknown = numbers.chain(std::iter::repeat(self.size)).take(unseen);
+        let mut classes: Vec<((bool, Option<u32>), Class<'a>)> = Vec::new();
+        for index in unknown {
+            let kind = (index == 0, self.part(index));
+            match classes.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, class)) => class.count += 1,
+                None => classes.push((kind, self.imagined(index))),
+            }
         }
-        classes
+        classes.into_iter().map(|(_, class)| class).collect()
+    }
+
+    fn part(&self, index: u32) -> Option<u32> {
+        self.membership.subgroup.as_ref()?.of_member(index, self.size)
     }
 
     /// A member that nobody has seen yet: as its set describes it, else like the one that asks.
     fn imagined(&self, index: u32) -> Class<'a> {
-        let part = self.membership.subgroup.as_ref().and_then(|parts| parts.of_member(index, self.size));
+        let part = self.part(index);
         let lws = self.membership.group.source == Source::LeaderWorkerSet;
         let template = self.object.filter(|_| lws).and_then(|set| match index {
             0 => set.leader.as_ref().or(set.worker.as_ref()),
@@ -216,7 +243,7 @@ impl<'a> Counting<'a> {
             Some(template) => Class {
                 asks: &template.asks,
                 requirements: &template.requirements,
-                apart: template.apart.as_deref().unwrap_or_default(),
+                apart: template.apart.as_ref(),
                 labels: Cow::Owned(self.labels(template)),
                 part,
                 count: 1,
@@ -224,7 +251,7 @@ impl<'a> Counting<'a> {
             None => Class {
                 asks: &self.like.asks,
                 requirements: &self.like.requirements,
-                apart: self.like.apart(),
+                apart: self.like.apart.as_ref(),
                 labels: Cow::Borrowed(&self.like.labels),
                 part,
                 count: 1,
