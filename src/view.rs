@@ -361,6 +361,10 @@ enum Standing {
 }
 
 impl Standing {
+    fn is_terminating(&self) -> bool {
+        matches!(self, Standing::Waiting(pod) if pod.terminating)
+    }
+
     /// Whether nothing has changed, not even the copy of the pod.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {

@@ -308,8 +308,8 @@ impl View {
         result
     }
 
-    /// A member that is placed sits down on what was kept for it; one that loses its place while it is still to be placed
-    /// gets it back.
+    /// A member that is placed sits down on what was kept for it; one that loses its place gets it back, for itself or for
+    /// who comes in its stead.
     fn take_seats(&mut self, before: &Standing, after: &Standing) {
         let group = |pod: &Pod| pod.group.as_ref().map(|membership| membership.group.clone());
         if self.ledger.reservations().is_empty() {
@@ -322,7 +322,7 @@ impl View {
                     self.ledger.sit_down(&group, pod, node);
                 }
             }
-            (Standing::Placed(node, pod), Standing::Waiting(same)) if !same.terminating => {
+            (Standing::Placed(node, pod), after) if !pod.terminating && !after.is_terminating() => {
                 if let Some(group) = group(pod) {
                     self.ledger.stand_up(&group, Seat::of(pod, node));
                 }

@@ -347,15 +347,6 @@ impl<'a, 'r> Ground<'a, 'r> {
         let Class { asks, requirements, .. } = &self.roster.missing[class];
         **asks == seat.asks && **requirements == seat.requirements
     }
-
-    /// The member that asks may go nowhere but to a seat of its class.
-    pub fn open_seats_only(&mut self) {
-        let seats: Vec<usize> =
-            self.seats.iter().filter(|(class, _)| *class == 0).map(|(_, spot)| *spot).collect();
-        for (at, spot) in self.spots.iter_mut().enumerate() {
-            spot.open &= seats.contains(&at);
-        }
-    }
 }
 
 /// Classes in the orders in which they are to be tried. Who is hardest to seat comes first; other orders follow if there are few.

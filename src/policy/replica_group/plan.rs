@@ -216,15 +216,19 @@ impl<'a> Search<'a> {
             return None;
         }
         let area = self.area(self.standing)?;
+        let area = self.narrowed(&area, &kept.seats).unwrap_or(area);
         let mut ground = self.ground(&area.hosts, lens);
-        if !ground.take_kept(&kept.seats, !self.under_way.is_empty()) {
-            return None;
-        }
-        if membership.wishes.preferred.is_some() {
-            // It may be within a narrower domain, which the seats know and the area does not.
-            ground.open_seats_only();
-        }
-        Some(self.draw_up(&ground, self.standing))
+        let kept = ground.take_kept(&kept.seats, !self.under_way.is_empty());
+        kept.then(|| self.draw_up(&ground, self.standing))
+    }
+
+    /// The domain of the preferred topology within an area that everybody is in, or has a seat in.
+    fn narrowed(&self, area: &Area<'a>, seats: &[Seat]) -> Option<Area<'a>> {
+        let narrower = self.view.domains(self.roster.membership.wishes.preferred.as_ref()?)?;
+        let seated = seats.iter().filter_map(|seat| self.view.host_id(&seat.host));
+        let domains = domains_of(self.roster.placed.iter().map(|placed| placed.host).chain(seated), narrower);
+        let mut parts = area.divided_by(narrower).into_iter();
+        parts.find(|part| domains.len() == 1 && part.domain.is_some_and(|domain| domains.contains(&domain)))
     }
 
     /// One area, unless another group keeps the whole of it.
