@@ -47,8 +47,6 @@ pub struct Ground<'a, 'r> {
     suitable: Vec<bool>,
     /// Whether no member minds any other.
     calm: bool,
-    /// How many places for such as the member that asks may be lost to pods under way.
-    margin: usize,
 }
 
 /// Which hosts the member that asks may go to; every one if nobody asks.
@@ -85,7 +83,7 @@ impl<'a, 'r> Ground<'a, 'r> {
             spots.iter().map(suits).collect::<Vec<_>>()
         });
         let suitable = suits.collect();
-        Self { roster, fence, packing, spots, seats: Vec::new(), suitable, calm: fence.is_calm(), margin: 0 }
+        Self { roster, fence, packing, spots, seats: Vec::new(), suitable, calm: fence.is_calm() }
     }
 
     /// Seats everybody that is missing in the given part of the group, or says that it cannot be done. With `None`, all who
@@ -235,10 +233,10 @@ impl<'a, 'r> Ground<'a, 'r> {
     }
 
     /// Whether the member that asks could go to a spot, all others keeping their seats. Its own seat is one of those of its
-    /// class: it may have any of them. Where there is none, pods under way must not make it one too many.
-    pub fn takes_asker(&self, spot: usize) -> bool {
+    /// class: it may have any of them. Where there is none, so many places are left for pods under way.
+    pub fn takes_asker(&self, spot: usize, margin: usize) -> bool {
         let own = |(class, seat): &(usize, usize)| *class == 0 && *seat == spot;
-        self.spots[spot].open && (self.seats.iter().any(own) || self.capacity(0, spot) > self.margin)
+        self.spots[spot].open && (self.seats.iter().any(own) || self.capacity(0, spot) > margin)
     }
 
     /// Takes over the seats of a ground that is a part of this one.
@@ -304,7 +302,6 @@ impl<'a, 'r> Ground<'a, 'r> {
 
     /// Seats so many more of each class than there are, if that can be.
     pub fn seat_more(&mut self, more: Vec<usize>) -> bool {
-        self.margin = more.first().copied().unwrap_or_default();
         more.into_iter().enumerate().all(|(class, more)| self.fill(class, more))
     }
 

@@ -205,18 +205,21 @@ impl<'a> Search<'a> {
     }
 
     /// What was kept for the group, if it still has a seat for everybody. Nobody who came later was let onto it, so
-    /// whoever is under way changes nothing.
+    /// whoever is under way changes nothing, unless it matters more.
     fn keep_to_plan(&self, lens: Lens<'a, '_, '_>) -> Option<Plan> {
         let membership = self.roster.membership;
         let kept = self.kept?;
         // Parts have domains of their own, which seats do not tell.
         let lost = self.required.is_some() && self.standing.is_none();
         let left = self.anchor.is_some() && self.anchor != self.standing;
-        if membership.subgroup.is_some() || lost || left {
+        let outranked = self.under_way(self.standing).any(|entry| entry.pod.priority > kept.priority);
+        if membership.subgroup.is_some() || lost || left || outranked {
             return None;
         }
         let area = self.area(self.standing)?;
-        let area = self.narrowed(&area, &kept.seats).unwrap_or(area);
+        // Beyond the preferred topology, it may have become possible within it.
+        let area =
+            if membership.wishes.preferred.is_some() { self.narrowed(&area, &kept.seats)? } else { area };
         let mut ground = self.ground(&area.hosts, lens);
         let kept = ground.take_kept(&kept.seats, !self.under_way.is_empty());
         kept.then(|| self.draw_up(&ground, self.standing))
@@ -326,7 +329,12 @@ impl<'a> Search<'a> {
     }
 
     fn draw_up(&self, ground: &Ground<'a, '_>, domain: Option<DomainId>) -> Plan {
-        let open = (0..ground.spots.len()).filter(|spot| ground.takes_asker(*spot));
+        // Who is under way, be it a member, may already have taken what is free beside the seats.
+        let members = self.other_members().filter(|entry| entry.phase == Phase::Offered);
+        let under_way = self.under_way(domain).chain(members);
+        let losses = under_way.map(|entry| ground.worst_loss(0, &entry.pod));
+        let margin = if self.asking.is_some() { losses.fold(0, usize::saturating_add) } else { 0 };
+        let open = (0..ground.spots.len()).filter(|spot| ground.takes_asker(*spot, margin));
         Plan {
             domain,
             open: open.map(|spot| ground.spots[spot].id).collect(),
