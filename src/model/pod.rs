@@ -9,6 +9,7 @@ pub type Uid = Name;
 
 /// What Berth keeps of a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with each other")]
 pub struct Pod {
     /// The pod's UID.
     pub uid: Uid,

@@ -98,15 +98,14 @@ impl Policy for ReplicaGroup {
         let roster = Roster::of(question.pod, question.view);
         let search =
             roster.and_then(|roster| Search::new(roster, Some(question.pod), question.view, &self.settings));
-        match search {
-            Some(search) => Member { search, question }.filter(verdicts),
-            None => {
-                if let Some(membership) = &question.pod.group {
-                    kept::keep_out(&question, membership, verdicts);
-                }
-                kept::filter(&question, verdicts);
-            }
+        if let Some(search) = search {
+            Member { search, question }.filter(verdicts);
+            return;
         }
+        if let Some(membership) = &question.pod.group {
+            kept::keep_out(&question, membership, verdicts);
+        }
+        kept::filter(&question, verdicts);
     }
 
     fn prioritize(&self, question: Question<'_>, scores: &mut [i64]) {

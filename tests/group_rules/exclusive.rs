@@ -84,7 +84,7 @@ fn a_wider_domain_that_is_closed_closes_the_racks_in_it() {
     stage.place(&alone[0]).expect("a place");
     let closed = stage.racks(&alone[1]);
     let other = stage.racks(&group("h", 2)[0]);
-    assert_eq!(closed.iter().any(|rack| other[0].starts_with(&rack[..1])), false, "{closed:?} {other:?}");
+    assert!(!closed.iter().any(|rack| other[0].starts_with(&rack[..1])), "{closed:?} {other:?}");
 }
 
 #[test]
@@ -105,4 +105,14 @@ fn leader_worker_sets_and_job_sets_ask_for_it_with_annotations_of_their_own() {
     let second = stage.place_all(&[lws("1", 0), lws("1", 1)]);
     assert!(first[0] == first[1] && second[0] == second[1] && first[0] != second[0], "{first:?} {second:?}");
     assert!(stage.place(&job("k", 0)).is_none(), "a job of a set wants to be alone in the whole cluster");
+}
+
+#[test]
+fn a_group_without_wishes_stays_out_as_well() {
+    let stage = Scene::new().rack("a", 4).rack("b", 4).open();
+    let alone = of_set("g", "s", "Cluster");
+    let taken = stage.place_all(&alone)[0].clone().expect("a place");
+    let plain = all_annotated(group("h", 2), "berth.dev/required-topology", "");
+    let racks = stage.racks(&plain[0]);
+    assert!(racks.len() == 1 && racks[0] != taken, "{racks:?}");
 }

@@ -124,3 +124,71 @@ fn a_group_that_does_not_fit_any_more_keeps_no_room() {
     assert!(!reasons.is_empty());
     assert_eq!(stage.kept(), (0, 0));
 }
+
+#[test]
+fn the_last_member_has_its_seat_until_it_is_really_there() {
+    let stage = Scene::new().rack("a", 3).open();
+    let members = group("g", 3);
+    stage.place_all(&members[..2]);
+    let last = stage.passing(&members[2]);
+    assert_eq!(last.len(), 1, "as good as there");
+    assert!(
+        stage.passing(&single("s")).is_empty(),
+        "kube-scheduler may know already that the attempt failed"
+    );
+    let stage_of = |pod: &serde_json::Value| {
+        let mut failed = pod.clone();
+        failed["status"] =
+            json!({"conditions": [{"type": "PodScheduled", "status": "False", "message": "x"}]});
+        failed
+    };
+    stage.see(&[members[2].clone()]);
+    stage.see(&[stage_of(&members[2])]);
+    assert!(stage.passing(&single("s")).is_empty());
+    assert_eq!(stage.passing(&members[2]), last);
+}
+
+#[test]
+fn a_pod_under_way_to_a_host_with_seats_counts_there_for_the_next() {
+    // Two places are free beside the seat; the first single pod may be on its way to one of them.
+    let stage = Scene::new().rack_of("a", 1, &json!({"cpu": "4"}), &json!({})).rack("b", 1).open();
+    let members = group("g", 2);
+    assert_eq!(stage.place(&members[0]), Some("a-0".to_owned()));
+    for name in ["s", "t"] {
+        assert_eq!(stage.passing_of(&single(name), &["a-0", "b-0"].map(String::from)).len(), 2, "{name}");
+    }
+    assert_eq!(stage.passing_of(&single("u"), &["a-0", "b-0"].map(String::from)), ["b-0"]);
+}
+
+#[test]
+fn seats_keep_others_away_that_their_members_will_not_be_beside() {
+    let alone = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "x"}}}]}});
+    let picky = |pod| with_spec(crate::scene::labelled(pod, "app", "x"), "affinity", alone.clone());
+    let stage = Scene::new().rack_of("a", 3, &json!({"cpu": "8"}), &json!({})).open();
+    let members: Vec<_> = group("g", 2).into_iter().map(picky).collect();
+    stage.place(&members[0]).expect("a place");
+    let others: Vec<_> = group("h", 2).into_iter().map(picky).collect();
+    assert!(stage.passing(&others[0]).is_empty(), "one host is left, and two are needed");
+    let single = crate::scene::labelled(single("s"), "app", "x");
+    let free = stage.passing(&single);
+    assert_eq!(
+        free.len(),
+        2,
+        "the host in use is for kube-scheduler to refuse, the one that is kept is not: {free:?}"
+    );
+}
+
+#[test]
+fn members_stay_with_one_that_is_on_its_way() {
+    let stage = Scene::new().rack("a", 2).rack("b", 2).open();
+    let members = group("g", 2);
+    let racks = stage.racks(&members[0]);
+    let other: Vec<String> =
+        stage.nodes.iter().filter(|node| !node.starts_with(&racks[0])).cloned().collect();
+    let body = json!({"Pod": members[1], "NodeNames": other});
+    let answer =
+        stage.verbs.decide(berth::verbs::Verb::Filter, body.to_string().as_bytes()).expect("well-formed");
+    let answer = String::from_utf8(answer.expect("an answer")).expect("text");
+    assert!(answer.contains("not known yet"), "{answer}");
+}

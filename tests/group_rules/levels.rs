@@ -117,3 +117,21 @@ fn each_part_of_a_group_has_a_rack_to_itself() {
     let stage = blocks(&[("x", "x1", 4), ("x", "x2", 1)]).open();
     assert_eq!(stage.place_all(&members[..1]), [None]);
 }
+
+#[test]
+fn groups_that_only_prefer_a_rack_are_spread_over_zones_too() {
+    let cpu = json!({"cpu": "1"});
+    let zones = [("x", "x1", 2), ("x", "x2", 2), ("y", "y1", 8)];
+    let scene = zones.iter().fold(Scene::new(), |scene, (zone, rack, nodes)| {
+        scene.rack_of(rack, *nodes, &cpu, &json!({ZONE: zone}))
+    });
+    let wish = |name: &str| {
+        let pods = all_annotated(group(name, 2), "berth.dev/required-topology", "");
+        let pods = all_annotated(pods, "berth.dev/preferred-topology", "example.com/rack");
+        all_annotated(pods, "berth.dev/group-set", "s")
+    };
+    let stage = scene.open();
+    let places =
+        ["a", "b"].map(|name| stage.place_all(&wish(name))[0].clone().expect("a place")[..1].to_owned());
+    assert_eq!(places, ["x", "y"]);
+}

@@ -12,8 +12,8 @@ fn node(name: &str) -> Value {
 fn bereft(room_in_a: usize) -> Stage {
     let members = group("g", 4);
     let mut scene = Scene::new().rack("a", 3 + room_in_a).rack("b", 9);
-    for at in 0..3 {
-        scene = scene.running(&members[at], &format!("a-{at}"));
+    for (at, member) in members[..3].iter().enumerate() {
+        scene = scene.running(member, &format!("a-{at}"));
     }
     scene.open()
 }
@@ -62,4 +62,22 @@ fn members_that_a_relabelled_node_tore_apart_gather_where_most_are() {
     stage.see(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a-0", "labels": labels},
         "status": {"allocatable": {"cpu": "1", "pods": "110"}}})]);
     assert_eq!(stage.passing(&group("g", 4)[3]), ["a-3"]);
+}
+
+#[test]
+fn members_of_a_job_that_have_finished_are_not_waited_for() {
+    let member = |at: usize| {
+        let mut pod = crate::scene::labelled(single(&format!("j-{at}")), "jobset.sigs.k8s.io/job-key", "k");
+        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "j",
+            "uid": "j", "controller": true}]);
+        crate::scene::annotated(pod, "berth.dev/required-topology", RACK)
+    };
+    let job = |succeeded: u32| {
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j",
+        "namespace": "default", "labels": {"jobset.sigs.k8s.io/job-key": "k"}},
+        "spec": {"parallelism": 4, "completions": 4}, "status": {"succeeded": succeeded}})
+    };
+    let scene = |succeeded| Scene::new().rack("a", 2).with(job(succeeded)).running(&member(3), "a-0");
+    assert!(scene(0).open().passing(&member(2)).is_empty());
+    assert_eq!(scene(2).open().passing(&member(2)), ["a-1"]);
 }

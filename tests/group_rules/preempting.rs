@@ -84,3 +84,24 @@ fn room_that_is_kept_is_not_made_free_by_an_eviction_of_somebody_else() {
     stage.see(&[taken]);
     assert!(stage.preempt(&single("s"), &[("a-1", &["x"])]).is_empty());
 }
+
+#[test]
+fn who_may_not_preempt_does_not_count_on_it() {
+    let mut members = urgent(group("g", 3));
+    members[0]["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "100m"});
+    members[2] = with_spec(members[2].clone(), "preemptionPolicy", json!("Never"));
+    let mut scene = Scene::new().rack_of("low", 2, &json!({"cpu": "1100m"}), &json!({}));
+    for at in 0..2 {
+        scene = scene.running(&single(&format!("l{at}")), &format!("low-{at}"));
+    }
+    let stage = members[1..].iter().fold(scene, |scene, member| scene.with(member.clone())).open();
+    assert!(stage.passing(&members[0]).is_empty());
+}
+
+#[test]
+fn a_group_does_not_evict_its_own_members() {
+    let mut members = group("g", 3);
+    members[2] = with_spec(members[2].clone(), "priority", json!(100));
+    let stage = Scene::new().rack("a", 2).running(&members[0], "a-0").running(&members[1], "a-1").open();
+    assert!(stage.preempt(&members[2], &[("a-0", &["g-0"])]).is_empty());
+}

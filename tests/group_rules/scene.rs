@@ -181,7 +181,7 @@ impl Stage {
     }
 
     pub fn bind(&self, pod: &Value, node: &str) {
-        self.see(&[pod.clone()]);
+        self.see(std::slice::from_ref(pod));
         let meta = &pod["metadata"];
         let body = json!({"PodName": meta["name"], "PodNamespace": meta["namespace"], "PodUID": meta["uid"], "Node": node});
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

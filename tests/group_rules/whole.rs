@@ -144,3 +144,31 @@ fn a_group_without_wishes_is_placed_one_by_one() {
         "whether a single pod fits is kube-scheduler's to say"
     );
 }
+
+#[test]
+fn a_size_that_nobody_could_mean_costs_no_memory_and_is_said_out_loud() {
+    let stage = Scene::new().rack("a", 4).open();
+    let (_, reasons) =
+        stage.reasons(&annotated(group("g", 2)[0].clone(), "berth.dev/group-size", "4294967295"));
+    assert!(reasons[0].contains("no number from 1 to 10000"), "{reasons:?}");
+    let kueue = crate::scene::labelled(single("k"), "kueue.x-k8s.io/pod-group-name", "k");
+    let kueue = annotated(kueue, "kueue.x-k8s.io/pod-group-total-count", "4294967295");
+    let kueue = annotated(kueue, "kueue.x-k8s.io/podset-required-topology", "example.com/rack");
+    assert_eq!(stage.reasons(&kueue).1, [TOO_SMALL]);
+}
+
+#[test]
+fn members_that_differ_only_in_a_label_by_which_they_keep_apart_are_not_alike() {
+    let apart = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"role": "worker"}}}]}});
+    let large = json!({"cpu": "8"});
+    let scene = Scene::new().rack_of("few", 2, &large, &json!({})).rack_of("many", 4, &large, &json!({}));
+    let role = |(at, pod)| {
+        let pod = crate::scene::labelled(pod, "role", if at == 0 { "leader" } else { "worker" });
+        with_spec(pod, "affinity", apart.clone())
+    };
+    let members: Vec<_> = group("g", 4).into_iter().enumerate().map(role).collect();
+    let stage = scene.open();
+    stage.see(&members);
+    assert_eq!(stage.racks(&members[0]), ["many"]);
+}

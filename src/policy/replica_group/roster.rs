@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::model::group::Source;
+use crate::model::selector::Requirement;
 use crate::model::{Apart, GroupObject, Labels, Membership, Name, Pod, Requirements, Resources, Template};
 use crate::policy::fit::Applicant;
 use crate::view::{HostId, View};
@@ -69,8 +70,7 @@ impl<'a> Class<'a> {
     /// The labels by which members of the same template keep apart from each other.
     fn looks(&self) -> Vec<Option<&Name>> {
         let selectors = self.terms().iter().filter_map(|term| term.selector.as_ref());
-        let keys =
-            selectors.flat_map(|selector| selector.requirements().map(|requirement| requirement.key()));
+        let keys = selectors.flat_map(|selector| selector.requirements().map(Requirement::key));
         keys.map(|key| self.labels.get(key)).collect()
     }
 
