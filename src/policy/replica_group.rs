@@ -14,8 +14,8 @@
 //!   survey      how groups and domains are doing, for metrics
 //! ```
 //!
-//! The first member that is let in gets a plan for everybody, and the room for the others is kept in the ledger. Every
-//! later member is planned for anew, in the same domain, with what is known by then. A member may go to any host of the domain
+//! The first member that is let in gets a plan for everybody, and the room for the others is kept in the ledger. Later
+//! members keep to it as long as it has a seat for everybody; then they are planned for anew, in the same domain. A member may go to any host of the domain
 //! where everybody else keeps a seat, so it does not matter which of them kube-scheduler chooses.
 
 mod area;
@@ -31,6 +31,8 @@ mod seating;
 pub mod survey;
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use self::plan::{Obstacle, Outcome, Plan, Search, Settings};
 use self::room::Counting;
@@ -38,10 +40,14 @@ use self::roster::Roster;
 use super::{Policy, Question, Rejection, Verdicts};
 use crate::config::{self, Packing};
 use crate::ledger::Reservation;
+use crate::model::GroupKey;
 use crate::model::group::recognition::flaw;
 use crate::view::{DomainId, HostId, Lies, Needs, View};
 
 const NAME: &str = "replica_group";
+
+/// How often groups are put into another order after a restart, if not all find their seats again.
+const RESTORES: usize = 8;
 
 /// The best score there is, and one for hosts that are second best.
 const BEST: i64 = crate::engine::MAX_SCORE;
@@ -138,25 +144,46 @@ impl Policy for ReplicaGroup {
     }
 
     fn restore(&self, view: &View) -> Vec<Reservation> {
+        let rosters = Self::incomplete(view);
+        let mut order: Vec<_> = rosters.iter().map(|roster| roster.membership.group.clone()).collect();
+        let mut best = Vec::new();
+        for _ in 0..RESTORES {
+            let (restored, left_out) = self.restore_in_order(&order, view);
+            if best.len() < restored.len() {
+                best = restored;
+            }
+            // They all fitted before: whoever is left out now is harder to seat than others, and goes first.
+            let Some(at) = left_out else { break };
+            let harder = order.remove(at);
+            order.insert(0, harder);
+        }
+        best
+    }
+}
+
+impl ReplicaGroup {
+    /// What has to be kept for each of these groups, one after another, and which was the first that did not fit.
+    fn restore_in_order(&self, order: &[Arc<GroupKey>], view: &View) -> (Vec<Reservation>, Option<usize>) {
         let mut view = view.clone();
-        let mut restored = Vec::new();
-        let groups: Vec<_> =
-            Self::incomplete(&view).iter().map(|roster| roster.membership.group.clone()).collect();
-        for group in groups {
-            let member = view.placed_members(&group).next().cloned();
+        let (mut restored, mut left_out) = (Vec::new(), None);
+        for (at, group) in order.iter().enumerate() {
+            let member = view.placed_members(group).next().cloned();
             let roster = member.as_ref().and_then(|member| Roster::of_placed(member, &view));
             let search = roster.and_then(|roster| Search::new(roster, None, &view, &self.settings));
             let found = search.and_then(|search| match search.run(Counting::Free, None) {
                 Outcome::Found(plan) => Some(search.reservation(&plan)),
                 _ => None,
             });
-            if let Some(reservation) = found {
-                // The next ones must see it. Its time does not matter here.
-                view.reserve(reservation.clone(), std::time::Duration::MAX);
-                restored.push(reservation);
+            match found {
+                Some(reservation) => {
+                    // The next ones must see it. Time does not matter here: this copy of the view is not kept.
+                    view.reserve(reservation.clone(), Duration::ZERO);
+                    restored.push(reservation);
+                }
+                None => left_out = left_out.or(Some(at).filter(|at| *at > 0)),
             }
         }
-        restored
+        (restored, left_out)
     }
 }
 

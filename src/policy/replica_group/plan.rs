@@ -19,13 +19,14 @@ use std::sync::Arc;
 use super::area::{Area, anchor, domains_of};
 use super::fence::Fence;
 use super::neighbours::{self, Exclusion};
-use super::packing::{Ground, Open};
+use super::packing::{Ground, Open, UnderWay};
 use super::room::{Counting, Room};
 use super::roster::{Class, Roster};
 use super::seating::Lens;
 use crate::config::Packing;
 use crate::ledger::{Entry, Phase, Reservation, Seat};
-use crate::model::{Name, Pod, Uid};
+use crate::model::{Name, Pod, Uid, Used};
+use crate::policy::fit::Applicant;
 use crate::view::{DomainId, Domains, HostId, Lies, View};
 
 /// What the operator decides for all groups.
@@ -180,7 +181,22 @@ impl<'a> Search<'a> {
 
     /// Looks for a plan. `open` tells where the member that asks may go, by host.
     pub fn run(&self, counting: Counting, open: Open<'_>) -> Outcome {
+        match self.look(counting, open) {
+            // Everybody has a seat, but for now there is none for the member that asks: who is under way may be on it.
+            Outcome::Found(plan) if plan.open.is_empty() && self.asking.is_some() => {
+                let under_way = self.under_way(plan.domain).chain(self.other_members());
+                let expected = under_way.filter(|entry| entry.phase == Phase::Offered && !entry.overdue);
+                Outcome::Open(expected.map(|entry| entry.pod.uid.clone()).collect())
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn look(&self, counting: Counting, open: Open<'_>) -> Outcome {
         let lens = self.lens(counting, open);
+        if self.is_somebody_in_the_way() {
+            return Outcome::Open(Vec::new());
+        }
         if let Some(plan) = self.keep_to_plan(lens) {
             return Outcome::Found(plan);
         }
@@ -318,6 +334,19 @@ impl<'a> Search<'a> {
         })
     }
 
+    /// Whether a member that was offered one host would not find room there any more. Its attempt has failed, then, and
+    /// it will have to be placed anew.
+    fn is_somebody_in_the_way(&self) -> bool {
+        self.other_members().any(|entry| {
+            let Phase::Assumed { node, binding: false } = &entry.phase else { return false };
+            let Some(host) = self.view.host(node) else { return false };
+            let mut used = Used::clone(&host.used);
+            used.leave(&entry.pod.takes);
+            let applicant = Applicant { asks: &entry.pod.asks, requirements: &entry.pod.requirements };
+            host.node.as_ref().is_some_and(|node| applicant.times_by_room(node, &used) == 0)
+        })
+    }
+
     fn members_are_under_way(&self) -> bool {
         self.other_members().next().is_some()
     }
@@ -329,12 +358,17 @@ impl<'a> Search<'a> {
     }
 
     fn draw_up(&self, ground: &Ground<'a, '_>, domain: Option<DomainId>) -> Plan {
-        // Who is under way, be it a member, may already have taken what is free beside the seats.
-        let members = self.other_members().filter(|entry| entry.phase == Phase::Offered);
-        let under_way = self.under_way(domain).chain(members);
-        let losses = under_way.map(|entry| ground.worst_loss(0, &entry.pod));
-        let margin = if self.asking.is_some() { losses.fold(0, usize::saturating_add) } else { 0 };
-        let open = (0..ground.spots.len()).filter(|spot| ground.takes_asker(*spot, margin));
+        let losses = |entries: &mut dyn Iterator<Item = &'a Entry>| {
+            entries.map(|entry| ground.worst_loss(0, &entry.pod)).fold(0, usize::saturating_add)
+        };
+        let under_way = match self.asking {
+            Some(_) => UnderWay {
+                members: losses(&mut self.other_members().filter(|entry| entry.phase == Phase::Offered)),
+                others: losses(&mut self.under_way(domain)),
+            },
+            None => UnderWay::default(),
+        };
+        let open = (0..ground.spots.len()).filter(|spot| ground.takes_asker(*spot, under_way));
         Plan {
             domain,
             open: open.map(|spot| ground.spots[spot].id).collect(),
