@@ -19,7 +19,7 @@ check: ## Formatting and lints
 	cargo clippy --all-targets -- -D warnings
 
 unit: ## All tests that need no control plane
-	cargo test --lib --bins $(patsubst tests/%.rs,--test %,$(wildcard tests/*.rs)) --test preemption --test group_rules
+	cargo test --lib --bins $(patsubst tests/%.rs,--test %,$(wildcard tests/*.rs)) --test preemption --test group_rules --test examples --test replica_groups
 
 e2e: controlplane ## End-to-end tests against a real control plane
 	cargo test --test e2e

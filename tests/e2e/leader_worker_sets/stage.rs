@@ -17,7 +17,6 @@ use crate::controlplane::{ControlPlane, Options, Scheduler};
 use crate::fixtures::{BindingsWatch, LeaderWorkerSet, create, create_all};
 use crate::preemption::setup::Setup;
 use crate::progress::report;
-use crate::scheduling::berth;
 
 const MINUTE: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(100);
@@ -54,15 +53,7 @@ impl Stage {
         let client = plane.client();
         create_all(&client, nodes).await?;
         let watch = BindingsWatch::start(&client).await?;
-        let berth = match &setup.berth {
-            Some(text) => {
-                let file = plane.workspace().write("berth.yaml", text)?;
-                Some(plane.start_berth(berth().config(&file)).await?)
-            }
-            None => None,
-        };
-        let url = berth.as_ref().map(BerthProcess::url);
-        let scheduler = plane.start_scheduler(&setup.scheduler, url.as_deref()).await?;
+        let (berth, scheduler) = setup.start(plane).await?;
         Ok(Self { client, watch, racks: Racks::of(nodes), scheduler, berth })
     }
 

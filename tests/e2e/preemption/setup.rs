@@ -2,7 +2,9 @@
 
 use anyhow::{Context, Result, ensure};
 
-use crate::scheduling::SHIPPED;
+use crate::berth_process::BerthProcess;
+use crate::controlplane::{ControlPlane, Scheduler};
+use crate::scheduling::{SHIPPED, berth};
 
 /// Berth as an extender that has an opinion on nothing.
 const SILENT: &str = "topologySpread: {defaultingType: List, defaultConstraints: []}
@@ -18,6 +20,20 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Starts Berth, if it takes part, and then kube-scheduler.
+    pub async fn start(&self, plane: &ControlPlane) -> Result<(Option<BerthProcess>, Scheduler)> {
+        let berth = match &self.berth {
+            Some(text) => {
+                let file = plane.workspace().write("berth.yaml", text)?;
+                Some(plane.start_berth(berth().config(&file)).await?)
+            }
+            None => None,
+        };
+        let url = berth.as_ref().map(BerthProcess::url);
+        let scheduler = plane.start_scheduler(&self.scheduler, url.as_deref()).await?;
+        Ok((berth, scheduler))
+    }
+
     /// The configuration that Berth ships, with these sections in Berth's own.
     pub fn shipped(sections: &str) -> Self {
         let head = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n";

@@ -16,7 +16,6 @@ use crate::controlplane::{ControlPlane, Scheduler};
 use crate::fixtures::{BindingsWatch, create_all};
 use crate::metrics_text::Metrics;
 use crate::progress::report;
-use crate::scheduling::berth;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -32,15 +31,7 @@ impl Stage {
     pub async fn open(plane: &ControlPlane, setup: &Setup) -> Result<Self> {
         let client = plane.client();
         let watch = BindingsWatch::start(&client).await?;
-        let berth = match &setup.berth {
-            Some(text) => {
-                let file = plane.workspace().write("berth.yaml", text)?;
-                Some(plane.start_berth(berth().config(&file)).await?)
-            }
-            None => None,
-        };
-        let url = berth.as_ref().map(BerthProcess::url);
-        let scheduler = plane.start_scheduler(&setup.scheduler, url.as_deref()).await?;
+        let (berth, scheduler) = setup.start(plane).await?;
         Ok(Self { client, scheduler, berth, watch })
     }
 
