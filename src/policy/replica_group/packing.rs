@@ -49,15 +49,6 @@ pub struct Ground<'a, 'r> {
     calm: bool,
 }
 
-/// How many places for such as the member that asks may be taken by who is under way.
-#[derive(Clone, Copy, Default)]
-pub struct UnderWay {
-    /// By other members.
-    pub members: usize,
-    /// By pods that would not take a seat.
-    pub others: usize,
-}
-
 /// Which hosts the member that asks may go to; every one if nobody asks.
 pub type Open<'o> = Option<&'o [bool]>;
 
@@ -243,15 +234,14 @@ impl<'a, 'r> Ground<'a, 'r> {
 
     /// Whether the member that asks could go to a spot, all others keeping their seats. Its own seat is one of those of its
     /// class: it may have any of them. kube-scheduler knows who is under way to the host, but not what is kept there: where
-    /// it sees more room than there is, those under way must leave some.
-    pub fn takes_asker(&self, spot: usize, under_way: UnderWay) -> bool {
+    /// it sees more room than there is, those under way, who can take so many places, must leave some.
+    pub fn takes_asker(&self, spot: usize, under_way: usize) -> bool {
         let Spot { host, node, open, .. } = &self.spots[spot];
         let seats = self.seats.iter().filter(|(class, seat)| *class == 0 && *seat == spot).count();
         let room = seats + self.capacity(0, spot);
         let seen = self.roster.missing[0].applicant().times_by_room(node, &host.used);
         let all_is_seen = usize::try_from(seen).unwrap_or_default() <= room;
-        let others = if seats > 0 { 0 } else { under_way.others };
-        *open && room > 0 && (all_is_seen || room > under_way.members.saturating_add(others))
+        *open && room > 0 && (all_is_seen || room > under_way)
     }
 
     /// Takes over the seats of a ground that is a part of this one.

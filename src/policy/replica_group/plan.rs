@@ -19,7 +19,7 @@ use std::sync::Arc;
 use super::area::{Area, anchor, domains_of};
 use super::fence::Fence;
 use super::neighbours::{self, Exclusion};
-use super::packing::{Ground, Open, UnderWay};
+use super::packing::{Ground, Open};
 use super::room::{Counting, Room};
 use super::roster::{Class, Roster};
 use super::seating::Lens;
@@ -358,16 +358,9 @@ impl<'a> Search<'a> {
     }
 
     fn draw_up(&self, ground: &Ground<'a, '_>, domain: Option<DomainId>) -> Plan {
-        let losses = |entries: &mut dyn Iterator<Item = &'a Entry>| {
-            entries.map(|entry| ground.worst_loss(0, &entry.pod)).fold(0, usize::saturating_add)
-        };
-        let under_way = match self.asking {
-            Some(_) => UnderWay {
-                members: losses(&mut self.other_members().filter(|entry| entry.phase == Phase::Offered)),
-                others: losses(&mut self.under_way(domain)),
-            },
-            None => UnderWay::default(),
-        };
+        let members = self.other_members().filter(|entry| entry.phase == Phase::Offered);
+        let losses = self.under_way(domain).chain(members).map(|entry| ground.worst_loss(0, &entry.pod));
+        let under_way = if self.asking.is_some() { losses.fold(0, usize::saturating_add) } else { 0 };
         let open = (0..ground.spots.len()).filter(|spot| ground.takes_asker(*spot, under_way));
         Plan {
             domain,
