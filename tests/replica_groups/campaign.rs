@@ -8,7 +8,7 @@ use std::thread;
 use crate::api_server::ApiServer;
 use crate::berth_process;
 use crate::differential::rng::Rng;
-use crate::differential::seeds::batches;
+use crate::differential::seeds::repeated_batches;
 use crate::play::{play, tell};
 use crate::scenario::Scenario;
 use crate::shrink::shrink;
@@ -22,7 +22,7 @@ struct Broken {
 
 /// Plays so many histories; panics if one of them breaks a promise.
 pub fn run(prefix: &str, count: u64, generate: fn(&mut Rng) -> Scenario) {
-    let work = Mutex::new(batches(prefix, count).collect::<Vec<_>>().into_iter());
+    let work = Mutex::new(repeated_batches(prefix, count).collect::<Vec<_>>().into_iter());
     let broken = Mutex::new(Vec::new());
     let config = berth_process::config();
     thread::scope(|scope| {
