@@ -57,11 +57,6 @@ impl Applicant<'_> {
         verdicts.find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
     }
 
-    /// How many pods like this would fit on the node one after another.
-    pub fn times(&self, node: &Node, used: &Used) -> i64 {
-        if self.fits_but_for_room(node) == Verdict::Fits { self.times_by_room(node, used) } else { 0 }
-    }
-
     /// Whether it would fit on the node if there were room.
     pub fn fits_but_for_room(&self, node: &Node) -> Verdict {
         let nothing = Used::default();

@@ -100,15 +100,6 @@ impl Domains {
         self.values.iter().position(|known| **known == *value)
     }
 
-    /// Whether each of these domains lies within one of the other key's: a rack in its block.
-    pub fn lie_within(&self, wider: &Domains) -> bool {
-        (0..self.len).all(|domain| {
-            let mut around = self.hosts(domain).iter().map(|host| wider.of(*host));
-            let first = around.next();
-            around.all(|other| Some(other) == first)
-        })
-    }
-
     /// Where a host lies.
     pub fn of(&self, host: HostId) -> Lies {
         self.of.get(host).map_or(Lies::Nowhere, |number| Lies::read(*number))

@@ -107,7 +107,7 @@ proptest::proptest! {
         let (asks, requirements) = (resources(asks.0, asks.1, asks.2), Requirements::default());
         let applicant = Applicant { asks: &asks, requirements: &requirements };
         let mut used = used(pods, resources(taken.0, taken.1, taken.2));
-        let counted = applicant.times(&node, &used);
+        let counted = applicant.times_by_room(&node, &used);
         let mut placed = 0;
         while applicant.fits(&node, &used) == Verdict::Fits {
             used.arrive(&asks);
