@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check unit e2e bench controlplane record clean
+.PHONY: help demo build test check unit e2e bench deny controlplane record clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,13 @@ e2e: controlplane ## End-to-end tests against a real control plane
 
 bench: ## Benchmarks; every figure is a ratio with its spread
 	cargo bench
+
+deny: target/tools/bin/cargo-deny ## Licences, banned crates and sources of the dependencies
+	$< --locked check licenses bans sources
+
+# Built once, which takes some minutes. `make clean` removes it.
+target/tools/bin/cargo-deny:
+	cargo install --locked --root target/tools cargo-deny
 
 controlplane: ## Build etcd, kube-apiserver, kube-scheduler, ... once, into the user's cache
 	tests/controlplane/build
