@@ -22,9 +22,10 @@ use crate::cluster::api::Api;
 use crate::cluster::binder::ApiBinder;
 use crate::cluster::snapshot_file::{self, Loaded};
 use crate::cluster::watch::Follower;
-use crate::cluster::{Announcer, Binder, Freshness, Interner, Store};
+use crate::cluster::{Binder, EventRecorder, Freshness, Store};
 use crate::config::{self, Config, Tls};
 use crate::engine::Engine;
+use crate::json::Interner;
 use crate::logging::LevelControl;
 use crate::metrics::Metrics;
 use crate::model::Kind;
@@ -32,7 +33,7 @@ use crate::server::admin::AdminService;
 use crate::server::listener::{self, Listening};
 use crate::server::tls::Certificates;
 use crate::server::verbs_service::VerbsService;
-use crate::verbs::{GroupNews, Verbs};
+use crate::verbs::{GroupEvents, Verbs};
 use crate::view::change::Change;
 
 /// What `berth serve` was told.
@@ -106,8 +107,9 @@ impl App {
         let verbs_address = verbs_listener.local_addr()?;
         let admin_address = admin_listener.local_addr()?;
 
-        let Connected { api, binder, announcer, mut background } = connect(&options.source, &shared).await?;
-        let news = Arc::new(GroupNews::new(announcer, shared.metrics.clone()));
+        let Connected { api, binder, event_recorder, mut background } =
+            connect(&options.source, &shared).await?;
+        let news = Arc::new(GroupEvents::new(event_recorder, shared.metrics.clone()));
         background.push(shared.keep_up(news.clone()));
         let engine = Engine::new(&shared.config.load(), shared.metrics.clone());
         let engine = Arc::new(ArcSwap::from_pointee(engine));
@@ -201,7 +203,7 @@ impl App {
 }
 
 impl Shared {
-    fn keep_up(&self, news: Arc<GroupNews>) -> JoinHandle<()> {
+    fn keep_up(&self, news: Arc<GroupEvents>) -> JoinHandle<()> {
         let (store, freshness, interner) =
             (self.store.clone(), self.freshness.clone(), self.interner.clone());
         tokio::spawn(async move {
@@ -244,7 +246,7 @@ impl Shared {
 struct Connected {
     api: Option<Api>,
     binder: Binder,
-    announcer: Announcer,
+    event_recorder: EventRecorder,
     background: Vec<JoinHandle<()>>,
 }
 
@@ -270,17 +272,17 @@ async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<Connected> 
                 })
             };
             let mut background: Vec<_> = Kind::ALL.into_iter().map(follow).collect();
-            let (announcer, posting) = Announcer::posting(client.clone(), shared.metrics.clone());
+            let (event_recorder, posting) = EventRecorder::posting(client.clone(), shared.metrics.clone());
             background.push(tokio::spawn(posting));
             let patience = shared.config.load().server.timeouts.bind.0;
             let binder = Binder::Api(ApiBinder::new(client, patience));
-            return Ok(Connected { api: Some(api), binder, announcer, background });
+            return Ok(Connected { api: Some(api), binder, event_recorder, background });
         }
     }
     Ok(Connected {
         api: None,
         binder: Binder::InMemory(shared.store.clone()),
-        announcer: Announcer::silent(shared.metrics.clone()),
+        event_recorder: EventRecorder::silent(shared.metrics.clone()),
         background: Vec::new(),
     })
 }

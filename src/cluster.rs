@@ -6,19 +6,16 @@
 //!                                                 verbs: offer, assume, refuse
 //! ```
 
-pub mod announcer;
 pub mod api;
 pub mod binder;
 pub mod compare;
+pub mod event_recorder;
 pub mod freshness;
-pub mod interner;
-pub mod slim;
 pub mod snapshot_file;
 pub mod store;
 pub mod watch;
 
-pub use announcer::Announcer;
 pub use binder::Binder;
+pub use event_recorder::EventRecorder;
 pub use freshness::Freshness;
-pub use interner::Interner;
 pub use store::Store;

@@ -58,8 +58,8 @@ impl PodBuilder {
 
     /// Makes it ask for these, before it is placed and afterwards.
     pub fn requests(mut self, resources: Resources) -> Self {
-        self.0.asks = Arc::new(resources);
-        self.0.takes = self.0.asks.clone();
+        self.0.requests = Arc::new(resources);
+        self.0.allocated = self.0.requests.clone();
         self
     }
 

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use imbl::HashMap;
 
-pub use self::reservations::{Hold, Reservation, Reservations, Seat};
+pub use self::reservations::{HeldSlots, Reservation, Reservations, Slot};
 use crate::model::{GroupKey, Name, ObjectKey, Pod, Uid};
 
 /// How far a decision has come.
@@ -154,13 +154,13 @@ impl Ledger {
     }
 
     /// A member of a group got a place.
-    pub fn sit_down(&mut self, group: &GroupKey, pod: &Pod, host: &str) {
-        self.reservations.sit_down(group, pod, host);
+    pub fn consume(&mut self, group: &GroupKey, pod: &Pod, host: &str) {
+        self.reservations.consume(group, pod, host);
     }
 
     /// A member of a group lost its place before it was really there.
-    pub fn stand_up(&mut self, group: &GroupKey, seat: Seat) {
-        self.reservations.stand_up(group, seat);
+    pub fn reinstate(&mut self, group: &GroupKey, slot: Slot) {
+        self.reservations.reinstate(group, slot);
     }
 
     /// Whether a member of a group is under way.

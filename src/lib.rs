@@ -8,6 +8,7 @@ pub mod demo;
 pub mod engine;
 #[cfg(test)]
 pub mod fixtures;
+pub mod json;
 pub mod ledger;
 pub mod logging;
 pub mod metrics;

@@ -3,7 +3,7 @@
 //! Nothing here knows JSON, clocks, locks or the network. Objects are converted at the door
 //! ([`crate::cluster`]) and shared by `Arc` from then on.
 
-pub mod apart;
+pub mod anti_affinity;
 pub mod group;
 pub mod kind;
 pub mod label_syntax;
@@ -17,7 +17,7 @@ pub mod resources;
 pub mod selector;
 pub mod workload;
 
-pub use apart::Apart;
+pub use anti_affinity::AntiAffinityTerm;
 pub use group::{GroupKey, Membership, Recogniser};
 pub use kind::Kind;
 pub use labels::Labels;

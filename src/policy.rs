@@ -153,7 +153,7 @@ impl Verdicts {
         &self.awaited
     }
 
-    /// The answer holds only if this room is kept for the pod's group; no seats: nothing has to be kept any more.
+    /// The answer holds only if this room is kept for the pod's group; no slots: nothing has to be kept any more.
     pub fn reserve(&mut self, reservation: Reservation) {
         self.reservation = Some(reservation);
     }

@@ -1,6 +1,6 @@
 //! The four verbs: decode, decide on one view, encode.
 
-mod group_news;
+mod group_events;
 mod preempting;
 
 use std::borrow::Cow;
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-pub use self::group_news::GroupNews;
+pub use self::group_events::GroupEvents;
 
 use crate::cluster::binder::{BindError, BindOrder};
-use crate::cluster::freshness::Distrust;
-use crate::cluster::slim::{self, PodObject};
-use crate::cluster::{Announcer, Binder, Freshness, Interner, Store};
+use crate::cluster::freshness::NotReady;
+use crate::cluster::{Binder, EventRecorder, Freshness, Store};
 use crate::config::Config;
 use crate::engine::{Engine, Panicked};
+use crate::json::{self, Interner, PodObject};
 use crate::metrics::Metrics;
 use crate::model::{Name, Object, ObjectKey, Pod};
 use crate::policy::{Question, Verdicts};
@@ -28,7 +28,7 @@ const UNDECIDED: &str = "berth: a hard limit hangs on a placement or node that i
 
 /// Why no decision was made.
 #[derive(Debug, thiserror::Error)]
-enum Doubt {
+enum Undecided {
     #[error("berth: the cluster cache has not synced yet")]
     NotSynced,
     #[error("berth: the cluster cache is stale, a watch is cut")]
@@ -37,11 +37,11 @@ enum Doubt {
     Panicked(#[from] Panicked),
 }
 
-impl From<Distrust> for Doubt {
-    fn from(distrust: Distrust) -> Self {
-        match distrust {
-            Distrust::NotSynced(_) => Doubt::NotSynced,
-            Distrust::Stale(_) => Doubt::Stale,
+impl From<NotReady> for Undecided {
+    fn from(not_ready: NotReady) -> Self {
+        match not_ready {
+            NotReady::NotSynced(_) => Undecided::NotSynced,
+            NotReady::Stale(_) => Undecided::Stale,
         }
     }
 }
@@ -138,7 +138,7 @@ pub struct Verbs {
     /// Shared strings.
     pub interner: Arc<Interner>,
     /// Who tells people about groups.
-    pub news: Arc<GroupNews>,
+    pub news: Arc<GroupEvents>,
     /// Who counts.
     pub metrics: Arc<Metrics>,
 }
@@ -157,7 +157,7 @@ impl Verbs {
             engine: Arc::new(ArcSwap::from_pointee(Engine::new(&config, metrics.clone()))),
             config: Arc::new(ArcSwap::from_pointee(config)),
             interner: Arc::default(),
-            news: Arc::new(GroupNews::new(Announcer::silent(metrics.clone()), metrics.clone())),
+            news: Arc::new(GroupEvents::new(EventRecorder::silent(metrics.clone()), metrics.clone())),
             store,
             freshness,
             metrics,
@@ -179,7 +179,7 @@ impl Verbs {
     /// answer better: ask again when the store has changed.
     pub fn filter(&self, body: &[u8], patience: Patience) -> Result<Option<Vec<u8>>, WireError> {
         let SchedulingArgs { pod: object, candidates } = SchedulingArgs::decode(body)?;
-        let pod = self.introduced(&object);
+        let pod = self.recognised(&object);
         let judge = |engine: &Engine, question: Question<'_>| {
             let verdicts = engine.filter(question)?;
             let undecided = verdicts.passing() == 0 && verdicts.are_uncertain();
@@ -202,7 +202,7 @@ impl Verbs {
                 // Not a rejection: that could evict pods for a place that may well be free.
                 return Ok(Some(reply::filter_error(UNDECIDED)));
             }
-            Err(doubt) => doubt.to_string(),
+            Err(undecided) => undecided.to_string(),
         };
         self.record(&pod, Offer::None, &Verdicts::all_pass(0));
         Ok(Some(reply::filter_error(&reason)))
@@ -210,7 +210,7 @@ impl Verbs {
 
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let SchedulingArgs { pod: object, candidates } = SchedulingArgs::decode(body)?;
-        let pod = self.introduced(&object);
+        let pod = self.recognised(&object);
         let names = &candidates.names;
         let scores = self.consult(Verb::Prioritize, &pod, names, Engine::prioritize);
         // In doubt there is no preference; filter has already said so aloud.
@@ -218,9 +218,9 @@ impl Verbs {
     }
 
     /// The pod of a call, with its part in a group.
-    fn introduced(&self, object: &PodObject) -> Arc<Pod> {
-        let mut pod = Arc::new(slim::pod(object, &self.interner));
-        self.store.view().introduce(&mut pod);
+    fn recognised(&self, object: &PodObject) -> Arc<Pod> {
+        let mut pod = Arc::new(json::pod(object, &self.interner));
+        self.store.view().recognise_group(&mut pod);
         pod
     }
 
@@ -231,10 +231,10 @@ impl Verbs {
         pod: &Pod,
         candidates: &[Cow<'_, str>],
         ask: impl FnOnce(&Engine, Question<'_>) -> Result<R, Panicked>,
-    ) -> Result<R, Doubt> {
+    ) -> Result<R, Undecided> {
         let limit = self.config.load().server.staleness_limit.0;
-        if let Some(distrust) = self.freshness.distrust(limit) {
-            return Err(distrust.into());
+        if let Some(not_ready) = self.freshness.not_ready(limit) {
+            return Err(not_ready.into());
         }
         let engine = self.engine.load_full();
         let mut view = self.store.view();

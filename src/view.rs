@@ -7,9 +7,9 @@
 pub mod change;
 mod counters;
 mod domains;
-mod gatherings;
 mod hosts;
 mod namespaced;
+mod pod_index;
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use imbl::HashMap;
 
 use self::counters::Counters;
 pub use self::counters::{Counter, CounterKey};
-pub use self::domains::{DomainId, Domains, Lies};
-use self::gatherings::Gatherings;
+pub use self::domains::{DomainId, Domains, HostDomain};
 use self::hosts::Hosts;
 pub use self::hosts::{Host, HostId};
 pub use self::namespaced::Namespaced;
+use self::pod_index::PodIndex;
 use crate::ledger::{Ledger, Phase};
 use crate::model::group::{Source, recognition};
 use crate::model::{
@@ -49,15 +49,15 @@ pub struct View {
     ledger: Ledger,
     /// Pods on no node yet, by the node that is to take them: preemption made room there, or kube-scheduler
     /// is about to bind them to it.
-    nominated: Gatherings<Name>,
+    nominated: PodIndex<Name>,
     /// Says which pods are members of which replica group.
     recogniser: Arc<Recogniser>,
     /// Pods that have a place and are to keep it, by their replica group.
-    groups: Gatherings<Arc<GroupKey>>,
+    groups: PodIndex<Arc<GroupKey>>,
     /// Members that have no place yet, by their replica group.
-    waiting: Gatherings<Arc<GroupKey>>,
+    waiting: PodIndex<Arc<GroupKey>>,
     /// Placed pods with required anti-affinity, by its topology keys.
-    standoffish: Gatherings<Name>,
+    pods_with_anti_affinity: PodIndex<Name>,
     /// Whether reservations have been worked out from the running members since Berth began.
     reservations_rebuilt: bool,
     counters: Counters,
@@ -126,7 +126,7 @@ impl View {
 
     /// One more than the highest host number in use.
     pub fn host_numbers(&self) -> usize {
-        self.hosts.slots().len()
+        self.hosts.by_id().len()
     }
 
     /// How many nodes there are.
@@ -200,13 +200,13 @@ impl View {
     }
 
     /// Pods with a place that will not share its domain of this key with some others.
-    pub fn standoffish(&self, topology_key: &str) -> impl Iterator<Item = &Arc<Pod>> {
-        self.standoffish.of(topology_key)
+    pub fn pods_with_anti_affinity(&self, topology_key: &str) -> impl Iterator<Item = &Arc<Pod>> {
+        self.pods_with_anti_affinity.of(topology_key)
     }
 
     /// The topology keys of which some pods will not share a domain with some others.
-    pub fn standoffish_keys(&self) -> impl Iterator<Item = &Name> {
-        self.standoffish.iter().map(|(key, _)| key)
+    pub fn anti_affinity_keys(&self) -> impl Iterator<Item = &Name> {
+        self.pods_with_anti_affinity.iter().map(|(key, _)| key)
     }
 
     /// Whether reservations have been worked out from the running members since Berth began.
@@ -342,16 +342,16 @@ impl View {
     }
 
     /// Where a pod stands: see [`View::placement`]. Room made for a pod counts until the pod has a place.
-    fn standing(&self, uid: &str) -> Standing {
+    fn pod_state(&self, uid: &str) -> PodState {
         if let Some((node, pod)) = self.placement(uid) {
-            return Standing::Placed(node.clone(), pod.clone());
+            return PodState::Placed(node.clone(), pod.clone());
         }
-        self.pods.get(uid).map_or(Standing::Unknown, |pod| Standing::Waiting(pod.clone()))
+        self.pods.get(uid).map_or(PodState::Unknown, |pod| PodState::Waiting(pod.clone()))
     }
 }
 
 /// Where a pod stands, as the indexes over pods see it.
-enum Standing {
+enum PodState {
     /// On a node.
     Placed(Name, Arc<Pod>),
     /// On none.
@@ -360,17 +360,17 @@ enum Standing {
     Unknown,
 }
 
-impl Standing {
+impl PodState {
     fn is_terminating(&self) -> bool {
-        matches!(self, Standing::Waiting(pod) if pod.terminating)
+        matches!(self, PodState::Waiting(pod) if pod.terminating)
     }
 
     /// Whether nothing has changed, not even the copy of the pod.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Standing::Placed(n, p), Standing::Placed(m, q)) => n == m && Arc::ptr_eq(p, q),
-            (Standing::Waiting(p), Standing::Waiting(q)) => Arc::ptr_eq(p, q),
-            (Standing::Unknown, Standing::Unknown) => true,
+            (PodState::Placed(n, p), PodState::Placed(m, q)) => n == m && Arc::ptr_eq(p, q),
+            (PodState::Waiting(p), PodState::Waiting(q)) => Arc::ptr_eq(p, q),
+            (PodState::Unknown, PodState::Unknown) => true,
             _ => false,
         }
     }

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use berth::cluster::{Interner, snapshot_file};
+use berth::cluster::snapshot_file;
 use berth::config;
+use berth::json::Interner;
 use berth::verbs::{Verb, Verbs};
 use serde_json::{Value, json};
 

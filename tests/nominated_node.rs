@@ -1,8 +1,9 @@
 //! The node that preemption made room on comes first, and its room is not given to others.
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
-use berth::cluster::{Interner, snapshot_file};
+use berth::cluster::snapshot_file;
 use berth::config;
+use berth::json::Interner;
 use berth::verbs::{Verb, Verbs};
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use berth::cluster::{Interner, slim};
 use berth::config::Config;
+use berth::json::{self, Interner};
 use berth::verbs::{Verb, Verbs};
 use berth::wire::{BindArgs, PreemptArgs, SchedulingArgs};
 
@@ -38,7 +38,7 @@ fn pods_and_candidates_are_what_kube_scheduler_meant() {
         for verb in ["filter", "prioritize"] {
             let request = recorded(&format!("{verb}-{form}.request.json"));
             let args = SchedulingArgs::decode(&request).expect(verb);
-            let pod = slim::pod(&args.pod, &Interner::default());
+            let pod = json::pod(&args.pod, &Interner::default());
             assert_eq!(pod.key.to_string(), "default/first", "{verb} {form}");
             assert_eq!(pod.labels.get("app").map(|value| &**value), Some("web"));
             assert_eq!((pod.node, pod.uid.len()), (None, 36), "{verb} {form}");
@@ -55,7 +55,7 @@ fn victims_and_bindings_are_what_kube_scheduler_meant() {
     for form in ["names", "objects"] {
         let request = recorded(&format!("preempt-{form}.request.json"));
         let args = PreemptArgs::decode(&request).expect("victims");
-        assert_eq!(slim::pod(&args.pod, &Interner::default()).priority, 1000);
+        assert_eq!(json::pod(&args.pod, &Interner::default()).priority, 1000);
         assert_eq!(args.candidates.len(), 2, "{form}");
         for candidate in &args.candidates {
             let uids = candidate.uids.as_ref().expect("victims");

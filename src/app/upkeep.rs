@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::cluster::{Freshness, Interner, Store};
+use crate::cluster::{Freshness, Store};
+use crate::json::Interner;
 use crate::model::Kind;
-use crate::verbs::GroupNews;
+use crate::verbs::GroupEvents;
 
 const TICK: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: u32 = 60;
@@ -17,7 +18,7 @@ pub async fn run(
     store: Arc<Store>,
     freshness: Arc<Freshness>,
     interner: Arc<Interner>,
-    news: Arc<GroupNews>,
+    news: Arc<GroupEvents>,
 ) {
     let mut ticks: u32 = 0;
     let mut last = Instant::now();

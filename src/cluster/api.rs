@@ -16,8 +16,7 @@ use kube::core::Request;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Interner;
-use super::slim::{ListMeta, Slimmed, Undecodable, slim};
+use crate::json::{Interner, ListMeta, Slimmed, Undecodable, slim};
 use crate::logging::Throttle;
 use crate::metrics::Metrics;
 use crate::model::{Kind, Object};

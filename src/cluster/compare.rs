@@ -70,7 +70,7 @@ async fn once(api: &Api, store: &Store) -> Result<Comparison, ApiError> {
 fn introduced(object: Object, view: &View) -> Object {
     match object {
         Object::Pod(mut pod) => {
-            view.introduce(&mut pod);
+            view.recognise_group(&mut pod);
             Object::Pod(pod)
         }
         other => other,

@@ -27,7 +27,7 @@ struct Watch {
 
 /// Why the cache cannot be trusted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distrust {
+pub enum NotReady {
     /// The first list has not arrived.
     NotSynced(Kind),
     /// The watch is cut for longer than allowed.
@@ -79,10 +79,10 @@ impl Freshness {
     }
 
     /// The first reason not to trust the cache, if there is one.
-    pub fn distrust(&self, limit: Duration) -> Option<Distrust> {
+    pub fn not_ready(&self, limit: Duration) -> Option<NotReady> {
         let unsynced = Kind::ALL.into_iter().find(|kind| !self.is_synced(*kind));
         let stale = || Kind::ALL.into_iter().find(|kind| self.staleness(*kind) > limit);
-        unsynced.map(Distrust::NotSynced).or_else(|| stale().map(Distrust::Stale))
+        unsynced.map(NotReady::NotSynced).or_else(|| stale().map(NotReady::Stale))
     }
 
     /// Declares every kind complete and current, as a file is.
@@ -110,21 +110,21 @@ impl Freshness {
 mod tests {
     use std::time::Duration;
 
-    use super::{Distrust, Freshness};
+    use super::{Freshness, NotReady};
     use crate::model::Kind;
 
     #[test]
     fn trust_needs_every_watch_synced_and_none_cut_for_long() {
         let freshness = Freshness::default();
-        assert_eq!(freshness.distrust(Duration::MAX), Some(Distrust::NotSynced(Kind::Node)));
+        assert_eq!(freshness.not_ready(Duration::MAX), Some(NotReady::NotSynced(Kind::Node)));
         freshness.mark_all_current();
-        assert_eq!(freshness.distrust(Duration::ZERO), None);
+        assert_eq!(freshness.not_ready(Duration::ZERO), None);
 
         freshness.mark_cut(Kind::Pod);
         std::thread::sleep(Duration::from_millis(5));
         assert!(freshness.staleness(Kind::Pod) >= Duration::from_millis(4));
-        assert_eq!(freshness.distrust(Duration::ZERO), Some(Distrust::Stale(Kind::Pod)));
-        assert_eq!(freshness.distrust(Duration::from_mins(1)), None);
+        assert_eq!(freshness.not_ready(Duration::ZERO), Some(NotReady::Stale(Kind::Pod)));
+        assert_eq!(freshness.not_ready(Duration::from_mins(1)), None);
 
         freshness.mark_open(Kind::Pod);
         assert_eq!(freshness.staleness(Kind::Pod), Duration::ZERO);

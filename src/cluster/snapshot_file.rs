@@ -6,8 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Interner;
-use super::slim::{Slimmed, slim};
+use crate::json::{Interner, Slimmed, slim};
 use crate::model::{Kind, Object, Pod};
 
 /// Why a file could not be used.

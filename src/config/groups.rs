@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::schema::LabelSelector;
 use super::validate::Wrong;
 use super::{ShortDuration, selector};
-use crate::model::group::recognition::{Audience, DefaultWishes, Recogniser, Rule, Size};
-use crate::model::group::{Scope, Source, Wishes};
+use crate::model::group::recognition::{Audience, DefaultTopologyRequest, Recogniser, Rule, Size};
+use crate::model::group::{Scope, Source, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, Selector};
 
@@ -26,7 +26,7 @@ pub struct ReplicaGroups {
     pub packing: Packing,
     /// How long room is kept for members still to come while none of them comes.
     pub reservation_ttl: ShortDuration,
-    /// Whether a domain counts as large enough if lesser pods can be evicted from it. Switch it off where
+    /// Whether a domain counts as large enough if lower-priority pods can be evicted from it. Switch it off where
     /// kube-scheduler's preemption is.
     pub count_on_preemption: bool,
 }
@@ -162,16 +162,16 @@ impl ReplicaGroups {
                 Some(GroupSize::Label(label)) => Size::Label(label.as_str().into()),
                 Some(GroupSize::Annotation(annotation)) => Size::Annotation(annotation.as_str().into()),
             },
-            wishes: wishes(&rule.topology),
+            topology: topology_request(&rule.topology),
         };
-        let default = |default: &DefaultTopology| DefaultWishes {
+        let default = |default: &DefaultTopology| DefaultTopologyRequest {
             audience: audience(&default.namespaces, default.pod_selector.as_ref()),
             sources: if default.sources.is_empty() {
                 Source::ALL.to_vec()
             } else {
                 default.sources.iter().map(|source| (*source).into()).collect()
             },
-            wishes: wishes(&default.topology),
+            topology: topology_request(&default.topology),
         };
         let sources = self.sources.iter().map(|source| Source::from(*source));
         Recogniser {
@@ -201,9 +201,9 @@ fn audience(namespaces: &[String], pods: Option<&LabelSelector>) -> Audience {
     }
 }
 
-fn wishes(topology: &Topology) -> Wishes {
+fn topology_request(topology: &Topology) -> TopologyRequest {
     let key = |key: &Option<String>| key.as_deref().map(Name::from);
-    Wishes {
+    TopologyRequest {
         required: key(&topology.required),
         preferred: key(&topology.preferred),
         exclusive: topology.exclusive.map(|exclusive| match exclusive {
@@ -249,7 +249,7 @@ pub fn validate(config: &ReplicaGroups) -> Result<(), Wrong> {
         let path = format!("replicaGroups.defaultTopologies[{at}]");
         selector(&path, default.pod_selector.as_ref())?;
         topology(&format!("{path}.topology"), &default.topology)?;
-        if wishes(&default.topology).are_none() {
+        if topology_request(&default.topology).is_none() {
             return Err(Wrong::new(&format!("{path}.topology"), "needs required or preferred"));
         }
     }

@@ -156,8 +156,9 @@ impl Node {
 #[cfg(test)]
 mod tests {
     use super::{Cluster, Node, ROOM};
-    use crate::cluster::{Interner, snapshot_file};
+    use crate::cluster::snapshot_file;
     use crate::demo::workload::CACHE;
+    use crate::json::Interner;
 
     #[test]
     fn every_pod_said_to_run_has_its_place() {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use anyhow::ensure;
 
-use crate::cluster::{Interner, Store, snapshot_file};
+use crate::cluster::{Store, snapshot_file};
 use crate::demo::cluster::Node;
 use crate::demo::workload::{NAMESPACE, Pod};
+use crate::json::Interner;
 use crate::model::{Kind, ObjectKey};
 use crate::view::change::Change;
 

@@ -1,16 +1,16 @@
 //! Room kept for members of replica groups that have no place yet.
 //!
 //! ```text
-//!   filter lets the first member in        a member is bound: its seat is free, the time begins anew
+//!   filter lets the first member in        a member is bound: its slot is free, the time begins anew
 //!  ------------------------------> kept <-------------------------------------------------------+
 //!                                   |  +---------------------------------------------------------+
 //!                                   |
-//!                                   +--> fulfilled   the last seat is taken, and the watch shows everybody in place
+//!                                   +--> fulfilled   the last slot is taken, and the watch shows everybody in place
 //!                                   +--> expired     no member was bound for the whole time to live
 //!                                   +--> released    nobody of the group is left, or it does not fit any more
 //! ```
 //!
-//! A seat says how much is kept on which host. It is not written on it who will sit there: members that ask for the same
+//! A slot says how much is kept on which host. It is not written on it who will sit there: members that ask for the same
 //! may change places.
 
 use std::sync::Arc;
@@ -19,38 +19,38 @@ use std::time::Duration;
 use imbl::HashMap;
 
 use crate::model::group::Scope;
-use crate::model::{Apart, GroupKey, Labels, Name, Pod, Requirements, Resources, Uid, Used};
+use crate::model::{AntiAffinityTerm, GroupKey, Labels, Name, Pod, Requirements, Resources, Uid, Used};
 
 /// Room for one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
+pub struct Slot {
     /// On which host.
     pub host: Name,
     /// How much.
-    pub asks: Arc<Resources>,
+    pub requests: Arc<Resources>,
     /// What who will sit there asks of a node.
     pub requirements: Arc<Requirements>,
     /// The labels of who will sit there, as far as they are known: others may not want to be beside them.
     pub labels: Labels,
     /// Whom they do not want to be beside themselves.
-    pub apart: Option<Arc<[Apart]>>,
+    pub anti_affinity: Option<Arc<[AntiAffinityTerm]>>,
 }
 
-impl Seat {
+impl Slot {
     /// Where a pod is, or was to be.
     pub fn of(pod: &Pod, host: &Name) -> Self {
         Self {
             host: host.clone(),
-            asks: pod.asks.clone(),
+            requests: pod.requests.clone(),
             requirements: pod.requirements.clone(),
             labels: pod.labels.clone(),
-            apart: pod.apart.clone(),
+            anti_affinity: pod.anti_affinity.clone(),
         }
     }
 
-    /// Whether it is a seat for such a pod.
+    /// Whether it is a slot for such a pod.
     fn suits(&self, pod: &Pod) -> bool {
-        self.asks == pod.asks && self.requirements == pod.requirements
+        self.requests == pod.requests && self.requirements == pod.requirements
     }
 }
 
@@ -71,30 +71,30 @@ pub struct Reservation {
     pub in_place: Vec<Uid>,
     /// How many members have no place.
     pub missing: usize,
-    /// A seat for each of them, and some to spare while pods are under way that may take some away.
-    pub seats: Vec<Seat>,
+    /// A slot for each of them, and some to spare while pods are under way that may take some away.
+    pub slots: Vec<Slot>,
 }
 
 impl Reservation {
     /// Nothing is kept for a group.
     pub fn nothing(group: Arc<GroupKey>) -> Self {
         let (domain, exclusive, parts) = (None, None, None);
-        let (in_place, seats) = (Vec::new(), Vec::new());
-        Self { group, priority: 0, domain, exclusive, parts, in_place, missing: 0, seats }
+        let (in_place, slots) = (Vec::new(), Vec::new());
+        Self { group, priority: 0, domain, exclusive, parts, in_place, missing: 0, slots }
     }
 }
 
 /// What is kept on a host for one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hold {
+pub struct HeldSlots {
     /// The group.
     pub group: Arc<GroupKey>,
     /// Its priority.
     pub priority: i32,
     /// How much, for how many pods.
     pub used: Used,
-    /// The seats one by one.
-    pub seats: Vec<Seat>,
+    /// The slots one by one.
+    pub slots: Vec<Slot>,
 }
 
 /// How many reservations have ended, and how.
@@ -116,14 +116,14 @@ struct Kept {
     ttl: Duration,
 }
 
-type Holds = std::collections::HashMap<Name, Vec<Hold>, ahash::RandomState>;
+type SlotsByHost = std::collections::HashMap<Name, Vec<HeldSlots>, ahash::RandomState>;
 
 /// All reservations. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Reservations {
     by_group: HashMap<Arc<GroupKey>, Kept>,
     /// By host; made anew with every change, which is rare compared to looking.
-    holds: Arc<Holds>,
+    held: Arc<SlotsByHost>,
     endings: Endings,
 }
 
@@ -149,8 +149,8 @@ impl Reservations {
     }
 
     /// What is kept on a host, group by group.
-    pub fn on(&self, host: &str) -> &[Hold] {
-        if self.holds.is_empty() { &[] } else { self.holds.get(host).map_or(&[], Vec::as_slice) }
+    pub fn on(&self, host: &str) -> &[HeldSlots] {
+        if self.held.is_empty() { &[] } else { self.held.get(host).map_or(&[], Vec::as_slice) }
     }
 
     /// How those ended that are no more.
@@ -159,9 +159,9 @@ impl Reservations {
     }
 
     /// Keeps this room for a group, in the place of what was kept for it before. Asking again is no progress, so the time
-    /// that is left stays as it is. Without seats nothing is kept any more.
+    /// that is left stays as it is. Without slots nothing is kept any more.
     pub fn keep(&mut self, reservation: Reservation, now: Duration, ttl: Duration) {
-        if reservation.seats.is_empty() {
+        if reservation.slots.is_empty() {
             self.release(&reservation.group);
             return;
         }
@@ -172,40 +172,40 @@ impl Reservations {
         let deadline = known.map_or(now.saturating_add(ttl), |kept| kept.deadline);
         let group = reservation.group.clone();
         self.by_group.insert(group, Kept { reservation: Arc::new(reservation), deadline, ttl });
-        self.count_holds();
+        self.index_by_host();
     }
 
-    /// A member got a place: its seat is free. It may have sat down elsewhere in the domain than planned, but then it was
-    /// let in there because everybody else still has a seat. Nothing ends yet, for the attempt may still fail.
-    pub fn sit_down(&mut self, group: &GroupKey, pod: &Pod, host: &str) {
+    /// A member got a place: its slot is free. It may have sat down elsewhere in the domain than planned, but then it was
+    /// let in there because everybody else still has a slot. Nothing ends yet, for the attempt may still fail.
+    pub fn consume(&mut self, group: &GroupKey, pod: &Pod, host: &str) {
         let Some(kept) = self.by_group.get_mut(group).filter(|kept| kept.reservation.missing > 0) else {
             return;
         };
         let reservation = Arc::make_mut(&mut kept.reservation);
         reservation.missing -= 1;
-        let seats = &mut reservation.seats;
-        let alike = |seat: &Seat| seat.suits(pod);
-        let own = seats
+        let slots = &mut reservation.slots;
+        let alike = |slot: &Slot| slot.suits(pod);
+        let own = slots
             .iter()
-            .position(|seat| alike(seat) && *seat.host == *host)
-            .or_else(|| seats.iter().position(alike))
-            .or_else(|| seats.iter().position(|seat| *seat.host == *host));
+            .position(|slot| alike(slot) && *slot.host == *host)
+            .or_else(|| slots.iter().position(alike))
+            .or_else(|| slots.iter().position(|slot| *slot.host == *host));
         match own {
             // Nobody is left who could use the ones to spare.
-            _ if reservation.missing == 0 => seats.clear(),
-            Some(own) => drop(seats.remove(own)),
-            None => drop(seats.pop()),
+            _ if reservation.missing == 0 => slots.clear(),
+            Some(own) => drop(slots.remove(own)),
+            None => drop(slots.pop()),
         }
-        self.count_holds();
+        self.index_by_host();
     }
 
-    /// A member lost its place before it was really there: it gets its seat back.
-    pub fn stand_up(&mut self, group: &GroupKey, seat: Seat) {
+    /// A member lost its place before it was really there: it gets its slot back.
+    pub fn reinstate(&mut self, group: &GroupKey, slot: Slot) {
         let Some(kept) = self.by_group.get_mut(group) else { return };
         let reservation = Arc::make_mut(&mut kept.reservation);
         reservation.missing += 1;
-        reservation.seats.push(seat);
-        self.count_holds();
+        reservation.slots.push(slot);
+        self.index_by_host();
     }
 
     /// A member was bound: the time begins anew.
@@ -244,25 +244,25 @@ impl Reservations {
     fn end(&mut self, group: &GroupKey, how: impl Fn(&mut Endings) -> &mut u64) {
         self.by_group.remove(group);
         *how(&mut self.endings) += 1;
-        self.count_holds();
+        self.index_by_host();
     }
 
-    fn count_holds(&mut self) {
-        let mut holds = Holds::default();
+    fn index_by_host(&mut self) {
+        let mut held = SlotsByHost::default();
         for kept in self.by_group.values() {
-            let Reservation { group, priority, seats, .. } = &*kept.reservation;
-            for seat in seats {
-                let here = holds.entry(seat.host.clone()).or_default();
-                let at = here.iter().position(|hold| hold.group == *group).unwrap_or_else(|| {
-                    let (used, seats) = (Used::default(), Vec::new());
-                    here.push(Hold { group: group.clone(), priority: *priority, used, seats });
+            let Reservation { group, priority, slots, .. } = &*kept.reservation;
+            for slot in slots {
+                let here = held.entry(slot.host.clone()).or_default();
+                let at = here.iter().position(|held| held.group == *group).unwrap_or_else(|| {
+                    let (used, slots) = (Used::default(), Vec::new());
+                    here.push(HeldSlots { group: group.clone(), priority: *priority, used, slots });
                     here.len() - 1
                 });
-                here[at].used.arrive(&seat.asks);
-                here[at].seats.push(seat.clone());
+                here[at].used.arrive(&slot.requests);
+                here[at].slots.push(slot.clone());
             }
         }
-        self.holds = Arc::new(holds);
+        self.held = Arc::new(held);
     }
 }
 
@@ -271,7 +271,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use super::{Endings, Reservation, Reservations, Seat};
+    use super::{Endings, Reservation, Reservations, Slot};
     use crate::fixtures::pod;
     use crate::model::group::Source;
     use crate::model::{GroupKey, Name, ObjectKey, Pod, Resources};
@@ -283,23 +283,23 @@ mod tests {
         Arc::new(GroupKey { source: Source::Annotation, set: ObjectKey::new("ns", name), index, revision })
     }
 
-    fn seat(host: &str, amount: i64) -> Seat {
-        Seat::of(&member(amount), &Name::from(host))
+    fn slot(host: &str, amount: i64) -> Slot {
+        Slot::of(&member(amount), &Name::from(host))
     }
 
     fn member(amount: i64) -> Pod {
         pod("m").requests(Resources::new(amount, 0, 0, [])).build()
     }
 
-    fn of(name: &str, seats: &[(&str, i64)]) -> Reservation {
-        let seats: Vec<_> = seats.iter().map(|(host, amount)| seat(host, *amount)).collect();
-        Reservation { missing: seats.len(), seats, ..Reservation::nothing(group(name)) }
+    fn of(name: &str, slots: &[(&str, i64)]) -> Reservation {
+        let slots: Vec<_> = slots.iter().map(|(host, amount)| slot(host, *amount)).collect();
+        Reservation { missing: slots.len(), slots, ..Reservation::nothing(group(name)) }
     }
 
     fn held(reservations: &Reservations, host: &str) -> (i64, i64) {
         let on = reservations.on(host);
-        let sum = |amount: fn(&super::Hold) -> i64| on.iter().map(amount).sum();
-        (sum(|hold| hold.used.resources.milli_cpu), sum(|hold| hold.used.pods))
+        let sum = |amount: fn(&super::HeldSlots) -> i64| on.iter().map(amount).sum();
+        (sum(|held| held.used.resources.milli_cpu), sum(|held| held.used.pods))
     }
 
     #[test]
@@ -308,14 +308,14 @@ mod tests {
         kept.keep(of("a", &[("x", 1), ("x", 2), ("y", 2)]), Duration::ZERO, TTL);
         kept.keep(of("b", &[("x", 4)]), Duration::ZERO, TTL);
         assert_eq!((held(&kept, "x"), held(&kept, "y"), held(&kept, "z")), ((7, 3), (2, 1), (0, 0)));
-        kept.sit_down(&group("a"), &member(2), "x");
-        assert_eq!((held(&kept, "x"), held(&kept, "y")), ((5, 2), (2, 1)), "its seat there");
-        kept.sit_down(&group("a"), &member(1), "z");
+        kept.consume(&group("a"), &member(2), "x");
+        assert_eq!((held(&kept, "x"), held(&kept, "y")), ((5, 2), (2, 1)), "its slot there");
+        kept.consume(&group("a"), &member(1), "z");
         assert_eq!((held(&kept, "x"), held(&kept, "y")), ((4, 1), (2, 1)), "one like it elsewhere");
-        kept.stand_up(&group("a"), seat("z", 3));
+        kept.reinstate(&group("a"), slot("z", 3));
         assert_eq!(held(&kept, "z"), (3, 1), "it did not stay");
-        kept.sit_down(&group("a"), &member(9), "z");
-        kept.sit_down(&group("a"), &member(9), "z");
+        kept.consume(&group("a"), &member(9), "z");
+        kept.consume(&group("a"), &member(9), "z");
         assert_eq!(
             (held(&kept, "y"), held(&kept, "z")),
             ((0, 0), (0, 0)),
@@ -325,7 +325,7 @@ mod tests {
         kept.settle(&group("a"));
         kept.settle(&group("b"));
         assert_eq!((kept.len(), kept.endings().fulfilled), (1, 1));
-        kept.sit_down(&group("nobody"), &member(9), "z");
+        kept.consume(&group("nobody"), &member(9), "z");
     }
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
         kept.keep(of("a", &[("x", 1), ("z", 1)]), at(50), TTL);
         kept.expire(at(59));
         assert_eq!(kept.len(), 1);
-        kept.sit_down(&group("a"), &member(1), "x");
+        kept.consume(&group("a"), &member(1), "x");
         kept.progress(&group("a"), at(59));
         kept.expire(at(118));
         assert_eq!(held(&kept, "z"), (1, 1), "a member came");
@@ -363,9 +363,9 @@ mod tests {
         let mut kept = Reservations::default();
         let spare = Reservation { missing: 1, ..of("a", &[("x", 1), ("y", 1)]) };
         kept.keep(spare, Duration::ZERO, TTL);
-        kept.sit_down(&group("a"), &member(1), "x");
+        kept.consume(&group("a"), &member(1), "x");
         assert_eq!(held(&kept, "y"), (0, 0));
-        kept.sit_down(&group("a"), &member(1), "y");
+        kept.consume(&group("a"), &member(1), "y");
         kept.expire(Duration::MAX);
         assert_eq!(kept.endings(), Endings { fulfilled: 1, expired: 0, released: 0 });
     }

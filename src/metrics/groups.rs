@@ -48,7 +48,7 @@ impl GroupMetrics {
             )?)?,
             reservations: maker.gauge(
                 "reservations",
-                "Room kept for members of replica groups still to be placed: groups, and seats in all.",
+                "Room kept for members of replica groups still to be placed: groups, and slots in all.",
                 &["of"],
             )?,
             reservations_ended: maker.counter(
@@ -82,7 +82,7 @@ impl GroupMetrics {
         }
         let kept = view.ledger().reservations();
         count(&self.reservations, "groups", kept.len());
-        count(&self.reservations, "seats", kept.iter().map(|kept| kept.seats.len()).sum());
+        count(&self.reservations, "slots", kept.iter().map(|kept| kept.slots.len()).sum());
         let Endings { fulfilled, expired, released } = kept.endings();
         for (how, ended) in [("fulfilled", fulfilled), ("expired", expired), ("released", released)] {
             // The ledger counts from the start, and so does this.

@@ -48,21 +48,21 @@ pub struct Membership {
     /// Which of them it is; 0 is the leader, where there is one.
     pub index: Option<u32>,
     /// Where the group is to be.
-    pub wishes: Wishes,
+    pub topology: TopologyRequest,
     /// The part of the group that it belongs to, if the group has parts.
     pub subgroup: Option<Subgroup>,
 }
 
 impl Membership {
     /// Whether it matters where the group is. Otherwise its pods are placed one by one, as if they were no group.
-    pub fn has_wishes(&self) -> bool {
-        !self.wishes.are_none() || self.subgroup.is_some()
+    pub fn has_topology_request(&self) -> bool {
+        !self.topology.is_none() || self.subgroup.is_some()
     }
 }
 
 /// Where a group is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct TopologyRequest {
     /// All members in one domain of this topology key, or nowhere.
     pub required: Option<Name>,
     /// All members in one domain of this topology key, if possible.
@@ -71,9 +71,9 @@ pub struct Wishes {
     pub exclusive: Option<Scope>,
 }
 
-impl Wishes {
+impl TopologyRequest {
     /// Whether nothing is wished for.
-    pub fn are_none(&self) -> bool {
+    pub fn is_none(&self) -> bool {
         self.required.is_none() && self.preferred.is_none()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Apart, Labels, Membership, Name, ObjectKey, Requirements, Resources};
+use super::{AntiAffinityTerm, Labels, Membership, Name, ObjectKey, Requirements, Resources};
 
 /// A pod's UID: the identity that survives nothing, unlike its name.
 pub type Uid = Name;
@@ -41,13 +41,13 @@ pub struct Pod {
     /// an attempt fails, so a change of it says that the attempt at hand is over.
     pub failed_attempt: Option<u64>,
     /// What it asks for while it is to be placed.
-    pub asks: Arc<Resources>,
+    pub requests: Arc<Resources>,
     /// What it takes where it is placed. The same, but for pods whose containers are being resized.
-    pub takes: Arc<Resources>,
+    pub allocated: Arc<Resources>,
     /// What it asks of a node.
     pub requirements: Arc<Requirements>,
     /// Its terms of required anti-affinity, if it has any.
-    pub apart: Option<Arc<[Apart]>>,
+    pub anti_affinity: Option<Arc<[AntiAffinityTerm]>>,
 }
 
 /// The owner that controls a pod.
@@ -89,10 +89,10 @@ impl Pod {
             has_spread_constraints: false,
             in_tree_group: false,
             failed_attempt: None,
-            asks: Resources::nothing(),
-            takes: Resources::nothing(),
+            requests: Resources::nothing(),
+            allocated: Resources::nothing(),
             requirements: Requirements::nothing(),
-            apart: None,
+            anti_affinity: None,
         }
     }
 }

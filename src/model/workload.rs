@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Apart, Kind, Labels, Name, Node, ObjectKey, Pod, Requirements, Resources, Selector};
+use super::{AntiAffinityTerm, Kind, Labels, Name, Node, ObjectKey, Pod, Requirements, Resources, Selector};
 
 /// What Berth keeps of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,11 +70,11 @@ pub struct Template {
     /// Its labels, but for those that tell pods of one template apart.
     pub labels: Labels,
     /// What it will ask for.
-    pub asks: Arc<Resources>,
+    pub requests: Arc<Resources>,
     /// What it will ask of a node.
     pub requirements: Arc<Requirements>,
     /// Its terms of required anti-affinity.
-    pub apart: Option<Arc<[Apart]>>,
+    pub anti_affinity: Option<Arc<[AntiAffinityTerm]>>,
 }
 
 /// Any watched object.

@@ -13,7 +13,7 @@ use crate::model::{Node, Requirements, Resources, Taint, Used};
 #[derive(Clone, Copy, Debug)]
 pub struct Applicant<'a> {
     /// What it asks for.
-    pub asks: &'a Resources,
+    pub requests: &'a Resources,
     /// What it asks of a node.
     pub requirements: &'a Requirements,
 }
@@ -70,13 +70,13 @@ impl Applicant<'_> {
         if self.judge(Obstacle::Room, node, used) != Verdict::Fits {
             return 0;
         }
-        let (asks, has, taken) = (self.asks, &*node.allocatable, &used.resources);
+        let (requests, has, taken) = (self.requests, &*node.allocatable, &used.resources);
         let amounts = [
-            (asks.milli_cpu, has.milli_cpu, taken.milli_cpu),
-            (asks.memory, has.memory, taken.memory),
-            (asks.ephemeral_storage, has.ephemeral_storage, taken.ephemeral_storage),
+            (requests.milli_cpu, has.milli_cpu, taken.milli_cpu),
+            (requests.memory, has.memory, taken.memory),
+            (requests.ephemeral_storage, has.ephemeral_storage, taken.ephemeral_storage),
         ];
-        let scalars = asks.scalars().map(|(name, asked)| (asked, has.scalar(name), taken.scalar(name)));
+        let scalars = requests.scalars().map(|(name, asked)| (asked, has.scalar(name), taken.scalar(name)));
         let by_amount = amounts.into_iter().chain(scalars).filter(|(asked, ..)| *asked > 0);
         let often = by_amount.map(|(asked, has, taken)| has.wrapping_sub(taken) / asked);
         often.fold(node.allowed_pods.saturating_sub(used.pods), i64::min)
@@ -99,7 +99,7 @@ impl Applicant<'_> {
     fn judge_room(&self, node: &Node, used: &Used) -> Verdict {
         let mut shortage = used.pods.saturating_add(1) > node.allowed_pods;
         let mut too_small = false;
-        let (asks, has, taken) = (self.asks, &*node.allocatable, &used.resources);
+        let (requests, has, taken) = (self.requests, &*node.allocatable, &used.resources);
         let mut compare = |asked: i64, has: i64, taken: i64| {
             if asked > has.wrapping_sub(taken) {
                 shortage = true;
@@ -107,16 +107,16 @@ impl Applicant<'_> {
             }
         };
         for (asked, has, taken) in [
-            (asks.milli_cpu, has.milli_cpu, taken.milli_cpu),
-            (asks.memory, has.memory, taken.memory),
-            (asks.ephemeral_storage, has.ephemeral_storage, taken.ephemeral_storage),
+            (requests.milli_cpu, has.milli_cpu, taken.milli_cpu),
+            (requests.memory, has.memory, taken.memory),
+            (requests.ephemeral_storage, has.ephemeral_storage, taken.ephemeral_storage),
         ] {
             // Who asks for nothing fits also where more is taken than there is.
             if asked > 0 {
                 compare(asked, has, taken);
             }
         }
-        for (name, asked) in asks.scalars() {
+        for (name, asked) in requests.scalars() {
             compare(asked, has.scalar(name), taken.scalar(name));
         }
         if shortage {

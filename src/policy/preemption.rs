@@ -34,14 +34,14 @@ pub enum Fate {
     /// Another candidate costs less.
     Outranked,
     /// Something about it is not known, or no longer as kube-scheduler sees it.
-    Doubtful,
+    Undecided,
     /// Nobody has to leave.
     Empty,
 }
 
 impl Fate {
     /// Every fate, for metrics that exist from the start.
-    pub const ALL: [Fate; 5] = [Fate::Kept, Fate::Refused, Fate::Outranked, Fate::Doubtful, Fate::Empty];
+    pub const ALL: [Fate; 5] = [Fate::Kept, Fate::Refused, Fate::Outranked, Fate::Undecided, Fate::Empty];
 
     /// The label in metrics.
     pub const fn label(self) -> &'static str {
@@ -49,7 +49,7 @@ impl Fate {
             Fate::Kept => "kept",
             Fate::Refused => "refused",
             Fate::Outranked => "outranked",
-            Fate::Doubtful => "doubtful",
+            Fate::Undecided => "undecided",
             Fate::Empty => "empty",
         }
     }
@@ -85,12 +85,12 @@ fn weigh(
 ) -> Result<Cost, Fate> {
     let victims = match &candidate.victims {
         Victims::None => return Err(Fate::Empty),
-        Victims::Unknown => return Err(Fate::Doubtful),
+        Victims::Unknown => return Err(Fate::Undecided),
         Victims::Known(victims) => victims,
     };
     match verdicts.rejection(at) {
         Some(why) if why.certain => Err(Fate::Refused),
-        Some(_) => Err(Fate::Doubtful),
+        Some(_) => Err(Fate::Undecided),
         None => Ok(Cost::of(victims, candidate.budget_violations, question.view)),
     }
 }

@@ -4,7 +4,7 @@
 //!   roster      who belongs to the group: in place, waiting, still to come
 //!   room        what is left on a host for it: minus used, nominated and kept for others
 //!   fence       required anti-affinity, among members and with others
-//!   packing     a seat for every member on the hosts of a domain, or none
+//!   packing     a slot for every member on the hosts of a domain, or none
 //!   area        domains, and domains within domains
 //!   neighbours  other groups: exclusive domains, groups of the same set
 //!   seating     everybody within a domain: preferred topology, parts
@@ -15,8 +15,8 @@
 //! ```
 //!
 //! The first member that is let in gets a plan for everybody, and the room for the others is kept in the ledger. Later
-//! members keep to it as long as it has a seat for everybody; then they are planned for anew, in the same domain. A member may go to any host of the domain
-//! where everybody else keeps a seat, so it does not matter which of them kube-scheduler chooses.
+//! members keep to it as long as it has a slot for everybody; then they are planned for anew, in the same domain. A member may go to any host of the domain
+//! where everybody else keeps a slot, so it does not matter which of them kube-scheduler chooses.
 
 mod area;
 mod fence;
@@ -42,11 +42,11 @@ use crate::config::{self, Packing};
 use crate::ledger::Reservation;
 use crate::model::GroupKey;
 use crate::model::group::recognition::flaw;
-use crate::view::{DomainId, HostId, Lies, Needs, View};
+use crate::view::{DomainId, HostDomain, HostId, Needs, View};
 
 const NAME: &str = "replica_group";
 
-/// How often groups are put into another order after a restart, if not all find their seats again.
+/// How often groups are put into another order after a restart, if not all find their slots again.
 const RESTORES: usize = 8;
 
 /// The best score there is, and one for hosts that are second best.
@@ -68,10 +68,11 @@ impl ReplicaGroup {
     }
 
     fn needs_of(&self, roster: &Roster<'_>) -> Needs {
-        let wishes = &roster.membership.wishes;
+        let topology = &roster.membership.topology;
         let parts = roster.membership.subgroup.as_ref().map(|parts| &parts.topology);
-        let asked = [&wishes.required, &wishes.preferred, &self.settings.spread_key].into_iter().flatten();
-        let keys = asked.chain(parts).chain(roster.apart_keys()).cloned();
+        let asked =
+            [&topology.required, &topology.preferred, &self.settings.spread_key].into_iter().flatten();
+        let keys = asked.chain(parts).chain(roster.anti_affinity_keys()).cloned();
         Needs { topology_keys: keys.collect(), ..Needs::default() }
     }
 
@@ -119,13 +120,14 @@ impl Policy for ReplicaGroup {
         let view = question.view;
         let Some(kept) = view.ledger().reservations().of(&membership.group) else { return };
         for (score, name) in scores.iter_mut().zip(question.candidates) {
-            let seat = kept.seats.iter().any(|seat| *seat.host == **name && seat.asks == question.pod.asks);
+            let slot =
+                kept.slots.iter().any(|slot| *slot.host == **name && slot.requests == question.pod.requests);
             let company = || {
                 let mut here =
                     view.placed_members(&membership.group).filter_map(|pod| view.place_of(&pod.uid));
                 here.any(|place| **place == **name)
             };
-            *score += if seat {
+            *score += if slot {
                 BEST
             } else if self.settings.packing == Packing::FewestHosts && company() {
                 SECOND
@@ -152,7 +154,7 @@ impl Policy for ReplicaGroup {
             if best.len() < restored.len() {
                 best = restored;
             }
-            // They all fitted before: whoever is left out now is harder to seat than others, and goes first.
+            // They all fitted before: whoever is left out now is harder to slot than others, and goes first.
             let Some(at) = left_out else { break };
             let harder = order.remove(at);
             order.insert(0, harder);
@@ -234,7 +236,7 @@ impl Member<'_> {
             match host {
                 Some(host) if allowed[*host] => {}
                 Some(host) if self.domain_of(*host).is_some_and(|domain| Some(domain) == plan.domain) => {
-                    verdicts.reject(at, &reasons::SEATS_OF_OTHERS);
+                    verdicts.reject(at, &reasons::SLOTS_OF_OTHERS);
                 }
                 _ => verdicts.reject(at, &reasons::OUTSIDE),
             }
@@ -273,7 +275,7 @@ impl Member<'_> {
             return Ok(None);
         }
         match host.and_then(|host| self.domain_of(host)) {
-            None => Err(&reasons::UNLABELLED),
+            None => Err(&reasons::MISSING_LABEL),
             Some(domain) if self.search.anchor.is_some_and(|anchor| anchor != domain) => {
                 Err(&reasons::ELSEWHERE)
             }
@@ -283,12 +285,12 @@ impl Member<'_> {
 
     fn domain_of(&self, host: HostId) -> Option<DomainId> {
         match self.search.required?.of(host) {
-            Lies::In(domain) => Some(domain),
+            HostDomain::In(domain) => Some(domain),
             _ => None,
         }
     }
 
-    /// An eviction is worth it where the whole group will then fit, lesser pods leaving for the other members too.
+    /// An eviction is worth it where the whole group will then fit, lower-priority pods leaving for the other members too.
     fn judge_evictions(&self, hosts: &[Option<HostId>], verdicts: &mut Verdicts) {
         let mut hopeless: HashMap<Option<DomainId>, bool> = HashMap::new();
         let mut open = vec![false; self.question.view.host_numbers()];

@@ -4,18 +4,18 @@
 //! ```text
 //!   rules      which constraints apply to this pod, by configuration
 //!   workload   which pods it is spread among, deduced from Services and controllers
-//!   census     how many of those each domain holds, over the nodes that count
+//!   domain_counts     how many of those each domain holds, over the nodes that count
 //!   filtering  DoNotSchedule: too much skew, or no topology label
 //!   scoring    ScheduleAnyway: weights, rounding and normalisation over the candidates
 //! ```
 
-mod census;
+mod domain_counts;
 mod filtering;
 mod rules;
 mod scoring;
 mod workload;
 
-use self::census::Census;
+use self::domain_counts::DomainCounts;
 use self::rules::RuleSet;
 pub use self::rules::Rules;
 use super::{Policy, Question, Verdicts};
@@ -54,7 +54,8 @@ impl TopologySpread {
     /// `None` if default spreading does not concern the pod.
     fn case(&self, question: &Question<'_>) -> Option<Case<'_>> {
         // The groups of a set are spread, not the members of a group: they are to be together.
-        let goes_with_its_group = question.pod.group.as_ref().is_some_and(|group| group.has_wishes());
+        let goes_with_its_group =
+            question.pod.group.as_ref().is_some_and(|group| group.has_topology_request());
         if question.pod.has_spread_constraints || goes_with_its_group {
             return None;
         }
@@ -79,7 +80,7 @@ impl Policy for TopologySpread {
         let RuleSet { hard, soft, require_all_keys } = case.rules;
         let sums = [(hard, true), (soft, *require_all_keys)]
             .into_iter()
-            .filter(|(constraints, all)| census::are_independent(constraints.iter(), *all, &question));
+            .filter(|(constraints, all)| domain_counts::are_independent(constraints.iter(), *all, &question));
         // As many domains as hosts are better counted by host.
         let summed =
             sums.flat_map(|(constraints, _)| constraints).filter(|constraint| !constraint.is_per_host());

@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::logging::LevelControl;
 use crate::metrics::Metrics;
 use crate::model::Kind;
-use crate::verbs::GroupNews;
+use crate::verbs::GroupEvents;
 use crate::wire::reply::problem;
 
 const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/debug/cache/compare\n\
@@ -35,7 +35,7 @@ pub struct AdminService {
     /// What is measured.
     pub metrics: Arc<Metrics>,
     /// What is said about groups.
-    pub news: Arc<GroupNews>,
+    pub news: Arc<GroupEvents>,
     /// The API server to compare with, unless the cluster came from a file.
     pub api: Option<Api>,
     /// The log level.
@@ -78,7 +78,7 @@ impl AdminService {
     fn readyz(&self, verbose: bool) -> Answer {
         let limit = self.config.load().server.staleness_limit.0;
         let draining = self.draining.load(Ordering::Relaxed);
-        let ready = !draining && self.freshness.distrust(limit).is_none();
+        let ready = !draining && self.freshness.not_ready(limit).is_none();
         let mut lines = String::new();
         // Writing to a string does not fail.
         if verbose || !ready {

@@ -14,7 +14,7 @@ use crate::wire::{NodeVictims, PreemptArgs, WireError, reply};
 impl Verbs {
     pub(super) fn preempt(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let PreemptArgs { pod: object, candidates: offered } = PreemptArgs::decode(body)?;
-        let pod = self.introduced(&object);
+        let pod = self.recognised(&object);
         let names: Vec<_> = offered.iter().map(|candidate| candidate.node.clone()).collect();
         let find = |view: &View| {
             let known = |offered: &NodeVictims<'_>| {
@@ -28,7 +28,7 @@ impl Verbs {
         };
         let (mode, fates) = self.consult(Verb::Preempt, &pod, &names, judge).unwrap_or_else(|_| {
             // In doubt every candidate stays: kube-scheduler's own choice is the fallback.
-            (self.config.load().preemption.mode, vec![Fate::Doubtful; offered.len()])
+            (self.config.load().preemption.mode, vec![Fate::Undecided; offered.len()])
         });
         for fate in &fates {
             self.metrics.preemption_candidates.with_label_values(&[mode.label(), fate.label()]).inc();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::domains::Domains;
-use super::{Needs, Standing, View};
-use crate::ledger::{DropCause, Reservation, Seat};
+use super::{Needs, PodState, View};
+use crate::ledger::{DropCause, Reservation, Slot};
 use crate::model::{GroupKey, Kind, Name, Object, ObjectKey, Pod, Recogniser, Uid};
 
 /// One thing a watch tells.
@@ -63,7 +63,7 @@ impl View {
         self.ledger.reserve(reservation, ttl);
         for pod in since {
             if let Some(node) = self.place_of(&pod.uid).cloned() {
-                self.ledger.sit_down(&group, &pod, &node);
+                self.ledger.consume(&group, &pod, &node);
             }
         }
     }
@@ -117,8 +117,8 @@ impl View {
     pub fn provide(&mut self, needs: &Needs) {
         for key in &needs.counters {
             if self.counters.get(key).is_none() {
-                let placed = self.hosts.slots().enumerate().flat_map(|(host, slot)| {
-                    slot.iter().flat_map(|found| found.pods.iter()).map(move |pod| (host, pod))
+                let placed = self.hosts.by_id().enumerate().flat_map(|(host, found)| {
+                    found.iter().flat_map(|found| found.pods.iter()).map(move |pod| (host, pod))
                 });
                 self.counters.insert(key.clone(), placed);
             }
@@ -207,7 +207,7 @@ impl View {
     }
 
     fn upsert_pod(&mut self, mut pod: Arc<Pod>, dropped: &mut Dropped) {
-        self.introduce(&mut pod);
+        self.recognise_group(&mut pod);
         let uid = pod.uid.clone();
         // Most updates change nothing that is kept: the copy that everybody shares stays.
         let pod = self.pods.get(&uid).filter(|known| **known == pod).cloned().unwrap_or(pod);
@@ -270,7 +270,7 @@ impl View {
     }
 
     /// Fills in a pod's part in a group.
-    pub fn introduce(&self, pod: &mut Arc<Pod>) {
+    pub fn recognise_group(&self, pod: &mut Arc<Pod>) {
         let membership = self.recogniser.recognise(pod);
         if pod.group != membership {
             Arc::make_mut(pod).group = membership;
@@ -285,23 +285,23 @@ impl View {
         self.recogniser = recogniser;
         let shown: Vec<_> = self.pods.values().cloned().collect();
         for mut pod in shown {
-            self.introduce(&mut pod);
+            self.recognise_group(&mut pod);
             self.keeping_places(&pod.uid.clone(), |view| view.pods.insert(pod.uid.clone(), pod));
         }
         let under_way: Vec<_> = self.ledger.iter().map(|entry| entry.pod.clone()).collect();
         for mut pod in under_way {
-            self.introduce(&mut pod);
+            self.recognise_group(&mut pod);
             self.keeping_places(&pod.uid.clone(), |view| view.ledger.replace_pod(pod));
         }
     }
 
     /// Makes a change that concerns one pod, and brings all that is kept by place in line with where it is then.
     fn keeping_places<R>(&mut self, uid: &str, change: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.standing(uid);
+        let before = self.pod_state(uid);
         let result = change(self);
-        let after = self.standing(uid);
+        let after = self.pod_state(uid);
         if !before.is(&after) {
-            self.take_seats(&before, &after);
+            self.update_slots(&before, &after);
             self.leave(before);
             self.arrive(after);
         }
@@ -310,30 +310,30 @@ impl View {
 
     /// A member that is placed sits down on what was kept for it; one that loses its place gets it back, for itself or for
     /// who comes in its stead.
-    fn take_seats(&mut self, before: &Standing, after: &Standing) {
+    fn update_slots(&mut self, before: &PodState, after: &PodState) {
         let group = |pod: &Pod| pod.group.as_ref().map(|membership| membership.group.clone());
         if self.ledger.reservations().is_empty() {
             return;
         }
         match (before, after) {
-            (Standing::Placed(..), Standing::Placed(..)) => {}
-            (_, Standing::Placed(node, pod)) if !pod.terminating => {
+            (PodState::Placed(..), PodState::Placed(..)) => {}
+            (_, PodState::Placed(node, pod)) if !pod.terminating => {
                 if let Some(group) = group(pod) {
-                    self.ledger.sit_down(&group, pod, node);
+                    self.ledger.consume(&group, pod, node);
                 }
             }
-            (Standing::Placed(node, pod), after) if !pod.terminating && !after.is_terminating() => {
+            (PodState::Placed(node, pod), after) if !pod.terminating && !after.is_terminating() => {
                 if let Some(group) = group(pod) {
-                    self.ledger.stand_up(&group, Seat::of(pod, node));
+                    self.ledger.reinstate(&group, Slot::of(pod, node));
                 }
             }
             _ => {}
         }
     }
 
-    fn leave(&mut self, standing: Standing) {
-        match standing {
-            Standing::Placed(node, pod) => {
+    fn leave(&mut self, state: PodState) {
+        match state {
+            PodState::Placed(node, pod) => {
                 if let Some(host) = self.hosts.id(&node) {
                     self.counters.moved(host, &pod, -1);
                 }
@@ -341,11 +341,11 @@ impl View {
                 if let Some(membership) = &pod.group {
                     self.groups.remove(&membership.group, &pod.uid);
                 }
-                for term in pod.apart() {
-                    self.standoffish.remove(&term.topology_key, &pod.uid);
+                for term in pod.anti_affinity_terms() {
+                    self.pods_with_anti_affinity.remove(&term.topology_key, &pod.uid);
                 }
             }
-            Standing::Waiting(pod) => {
+            PodState::Waiting(pod) => {
                 if let Some(node) = &pod.nominated_node {
                     self.nominated.remove(node, &pod.uid);
                 }
@@ -353,25 +353,25 @@ impl View {
                     self.waiting.remove(&membership.group, &pod.uid);
                 }
             }
-            Standing::Unknown => {}
+            PodState::Unknown => {}
         }
     }
 
-    fn arrive(&mut self, standing: Standing) {
-        match standing {
-            Standing::Placed(node, pod) => {
+    fn arrive(&mut self, state: PodState) {
+        match state {
+            PodState::Placed(node, pod) => {
                 self.hosts.add_pod(&node, pod.clone());
                 if let Some(host) = self.hosts.id(&node) {
                     self.counters.moved(host, &pod, 1);
                 }
-                for term in pod.apart() {
-                    self.standoffish.add(term.topology_key.clone(), pod.clone());
+                for term in pod.anti_affinity_terms() {
+                    self.pods_with_anti_affinity.add(term.topology_key.clone(), pod.clone());
                 }
                 if let Some(membership) = pod.group.clone().filter(|_| !pod.terminating) {
                     self.groups.add(membership.group.clone(), pod);
                 }
             }
-            Standing::Waiting(pod) => {
+            PodState::Waiting(pod) => {
                 if let Some(node) = pod.nominated_node.clone() {
                     self.nominated.add(node, pod.clone());
                 }
@@ -379,7 +379,7 @@ impl View {
                     self.waiting.add(membership.group.clone(), pod);
                 }
             }
-            Standing::Unknown => {}
+            PodState::Unknown => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use imbl::{HashMap, Vector};
 
 use super::HostId;
-use super::domains::{Domains, Lies};
+use super::domains::{Domains, HostDomain};
 use crate::model::{Name, Pod, Selector};
 
 /// Which pods are counted: those of a namespace that a selector matches and that are not terminating.
@@ -76,8 +76,8 @@ struct Sums {
 impl Sums {
     fn count(counter: &Counter, domains: &Arc<Domains>) -> Self {
         let mut pods = vec![0; domains.len()];
-        for (lies, matching) in domains.all().zip(counter.per_host()) {
-            if let Lies::In(domain) = lies {
+        for (domain_of_host, matching) in domains.all().zip(counter.per_host()) {
+            if let HostDomain::In(domain) = domain_of_host {
                 pods[domain] += i64::from(matching);
             }
         }
@@ -85,7 +85,7 @@ impl Sums {
     }
 
     fn add(&mut self, host: HostId, difference: i64) {
-        if let Lies::In(domain) = self.domains.of(host)
+        if let HostDomain::In(domain) = self.domains.of(host)
             && let Some(pods) = self.pods.get_mut(domain)
         {
             *pods += difference;

@@ -11,27 +11,27 @@ pub type DomainId = usize;
 
 /// Where a host lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lies {
+pub enum HostDomain {
     /// In this domain.
     In(DomainId),
     /// In none: its node lacks the label.
-    Unlabelled,
+    MissingLabel,
     /// Nowhere: its node is not known.
-    Nowhere,
+    UnknownNode,
 }
 
-impl Lies {
+impl HostDomain {
     fn read(number: u32) -> Self {
         match number {
-            NOWHERE => Lies::Nowhere,
-            UNLABELLED => Lies::Unlabelled,
-            id => Lies::In(id as DomainId),
+            UNKNOWN_NODE => HostDomain::UnknownNode,
+            MISSING_LABEL => HostDomain::MissingLabel,
+            id => HostDomain::In(id as DomainId),
         }
     }
 }
 
-const UNLABELLED: u32 = u32::MAX - 1;
-const NOWHERE: u32 = u32::MAX;
+const MISSING_LABEL: u32 = u32::MAX - 1;
+const UNKNOWN_NODE: u32 = u32::MAX;
 
 /// The domains of one topology key. Made on first use, and anew when a node comes, goes or is relabelled.
 #[derive(Debug)]
@@ -53,12 +53,12 @@ impl Domains {
     pub(super) fn build(hosts: &Hosts, key: &str) -> Self {
         let mut ids: HashMap<Name, u32> = HashMap::new();
         let mut domain = |host: Option<&Host>| -> u32 {
-            let Some(node) = host.and_then(|host| host.node.as_ref()) else { return NOWHERE };
-            let Some(value) = node.labels.get(key) else { return UNLABELLED };
-            let next = u32::try_from(ids.len()).unwrap_or(UNLABELLED);
+            let Some(node) = host.and_then(|host| host.node.as_ref()) else { return UNKNOWN_NODE };
+            let Some(value) = node.labels.get(key) else { return MISSING_LABEL };
+            let next = u32::try_from(ids.len()).unwrap_or(MISSING_LABEL);
             *ids.entry(value.clone()).or_insert(next)
         };
-        let of: Vec<u32> = hosts.slots().map(|slot| domain(slot.as_ref())).collect();
+        let of: Vec<u32> = hosts.by_id().map(|host| domain(host.as_ref())).collect();
         let empty_value = ids.get("").map(|id| *id as DomainId);
         let len = ids.len();
         let mut values = vec![Name::from(""); len];
@@ -66,9 +66,9 @@ impl Domains {
             values[id as usize] = value;
         }
         let mut begins = vec![0; len + 1];
-        let inside = || of.iter().map(|number| Lies::read(*number)).enumerate();
-        for (_, lies) in inside() {
-            if let Lies::In(domain) = lies {
+        let inside = || of.iter().map(|number| HostDomain::read(*number)).enumerate();
+        for (_, domain_of_host) in inside() {
+            if let HostDomain::In(domain) = domain_of_host {
                 begins[domain + 1] += 1;
             }
         }
@@ -76,8 +76,8 @@ impl Domains {
             begins[domain + 1] += begins[domain];
         }
         let (mut members, mut next) = (vec![0; begins[len]], begins.clone());
-        for (host, lies) in inside() {
-            if let Lies::In(domain) = lies {
+        for (host, domain_of_host) in inside() {
+            if let HostDomain::In(domain) = domain_of_host {
                 members[next[domain]] = host;
                 next[domain] += 1;
             }
@@ -101,13 +101,13 @@ impl Domains {
     }
 
     /// Where a host lies.
-    pub fn of(&self, host: HostId) -> Lies {
-        self.of.get(host).map_or(Lies::Nowhere, |number| Lies::read(*number))
+    pub fn of(&self, host: HostId) -> HostDomain {
+        self.of.get(host).map_or(HostDomain::UnknownNode, |number| HostDomain::read(*number))
     }
 
     /// Where all hosts lie, by their number.
-    pub fn all(&self) -> impl Iterator<Item = Lies> + '_ {
-        self.of.iter().map(|number| Lies::read(*number))
+    pub fn all(&self) -> impl Iterator<Item = HostDomain> + '_ {
+        self.of.iter().map(|number| HostDomain::read(*number))
     }
 
     /// How many domains there are.

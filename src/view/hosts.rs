@@ -31,7 +31,7 @@ pub struct Host {
 pub struct Hosts {
     /// Copied when a host comes or goes, which is rare; looked up for every candidate of every call.
     ids: Arc<HashMap<Name, HostId, ahash::RandomState>>,
-    slots: Vector<Option<Host>>,
+    by_id: Vector<Option<Host>>,
     vacant: Vector<HostId>,
     nodes: usize,
 }
@@ -42,11 +42,11 @@ impl Hosts {
     }
 
     pub fn get(&self, id: HostId) -> Option<&Host> {
-        self.slots.get(id)?.as_ref()
+        self.by_id.get(id)?.as_ref()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Host> {
-        self.slots.iter().flatten()
+        self.by_id.iter().flatten()
     }
 
     /// How many hosts have a Node.
@@ -54,9 +54,9 @@ impl Hosts {
         self.nodes
     }
 
-    /// All slots, by host number.
-    pub fn slots(&self) -> impl ExactSizeIterator<Item = &Option<Host>> {
-        self.slots.iter()
+    /// All by_id, by host number.
+    pub fn by_id(&self) -> impl ExactSizeIterator<Item = &Option<Host>> {
+        self.by_id.iter()
     }
 
     /// Whether there is a new node, or one with other labels. Most updates of a node are signs of life only.
@@ -82,7 +82,7 @@ impl Hosts {
 
     pub fn add_pod(&mut self, node: &Name, pod: Arc<Pod>) {
         self.with(node, |host| {
-            Arc::make_mut(&mut host.used).arrive(&pod.takes);
+            Arc::make_mut(&mut host.used).arrive(&pod.allocated);
             Arc::make_mut(&mut host.pods).push(pod);
         });
     }
@@ -92,7 +92,7 @@ impl Hosts {
             if let Some(at) = host.pods.iter().position(|pod| *pod.uid == *uid) {
                 // The copy that is kept here: the very one that was added.
                 let pod = Arc::make_mut(&mut host.pods).swap_remove(at);
-                Arc::make_mut(&mut host.used).leave(&pod.takes);
+                Arc::make_mut(&mut host.used).leave(&pod.allocated);
             }
         });
     }
@@ -106,20 +106,20 @@ impl Hosts {
         let worth_keeping = host.node.is_some() || !host.pods.is_empty();
         match (id, worth_keeping) {
             (Some(id), true) => {
-                self.slots.set(id, Some(host));
+                self.by_id.set(id, Some(host));
             }
             (Some(id), false) => {
-                self.slots.set(id, None);
+                self.by_id.set(id, None);
                 self.vacant.push_back(id);
                 Arc::make_mut(&mut self.ids).remove(name);
             }
             (None, true) => {
                 let id = if let Some(id) = self.vacant.pop_back() {
-                    self.slots.set(id, Some(host));
+                    self.by_id.set(id, Some(host));
                     id
                 } else {
-                    self.slots.push_back(Some(host));
-                    self.slots.len() - 1
+                    self.by_id.push_back(Some(host));
+                    self.by_id.len() - 1
                 };
                 Arc::make_mut(&mut self.ids).insert(name.clone(), id);
             }

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 
 use super::WireError;
-use crate::cluster::slim::PodObject;
+use crate::json::PodObject;
 
 /// The body of filter and prioritize.
 #[derive(Debug)]

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use berth::cluster::{Interner, snapshot_file};
+use berth::cluster::snapshot_file;
 use berth::config;
+use berth::json::Interner;
 use berth::model::{Labels, Object, Pod};
 use berth::policy::fit::{Applicant, Verdict};
 use berth::verbs::{Verb, Verbs};
@@ -120,7 +121,7 @@ impl Scheduler {
     fn candidates(&self, pod: &Value) -> Vec<String> {
         let view = self.verbs.store.view();
         let Some(Object::Pod(pod)) = read(std::slice::from_ref(pod)).pop() else { panic!("a pod") };
-        let applicant = Applicant { asks: &pod.asks, requirements: &pod.requirements };
+        let applicant = Applicant { requests: &pod.requests, requirements: &pod.requirements };
         let passes = |name: &&str| {
             let host = view.host(name).expect("a node that was shown");
             let node = host.node.as_ref().expect("a node");

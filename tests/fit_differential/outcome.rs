@@ -24,9 +24,9 @@ pub struct Outcome {
     /// The verdict of all of them together.
     pub verdicts: Vec<Verdict>,
     /// What the incoming pod asks for.
-    pub asks: Amounts,
+    pub requests: Amounts,
     /// What each pod takes on a node, by UID.
-    pub takes: BTreeMap<String, Amounts>,
+    pub allocated: BTreeMap<String, Amounts>,
     pub nodes: BTreeMap<String, Node>,
     /// Value and thousandths; `None` is malformed.
     pub quantities: Vec<Option<Numbers>>,

@@ -18,8 +18,8 @@ pub struct Reference(Program);
 struct Answer {
     id: u64,
     plugins: BTreeMap<String, Option<Vec<Status>>>,
-    asks: Amounts,
-    takes: BTreeMap<String, Amounts>,
+    requests: Amounts,
+    allocated: BTreeMap<String, Amounts>,
     nodes: BTreeMap<String, Node>,
     quantities: Vec<Option<Numbers>>,
 }
@@ -71,8 +71,8 @@ impl Answer {
         Outcome {
             verdicts: (0..candidates).map(decides).collect(),
             plugins,
-            asks: self.asks,
-            takes: self.takes,
+            requests: self.requests,
+            allocated: self.allocated,
             nodes: self.nodes,
             quantities: self.quantities,
             reasons,

@@ -16,8 +16,8 @@ pub fn difference(origin: &str, reference: &Reference, case: &Case, small: &Case
         Ok(found) => {
             part(&mut text, "plugins", &expected.plugins, &found.plugins);
             part(&mut text, "all plugins", &expected.verdicts, &found.verdicts);
-            part(&mut text, "asks", &expected.asks, &found.asks);
-            part(&mut text, "takes", &expected.takes, &found.takes);
+            part(&mut text, "requests", &expected.requests, &found.requests);
+            part(&mut text, "allocated", &expected.allocated, &found.allocated);
             part(&mut text, "nodes", &expected.nodes, &found.nodes);
             let quantities = small.quantities();
             for (at, quantity) in quantities.iter().enumerate() {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use berth::cluster::slim::{self, PodObject};
-use berth::cluster::{Interner, snapshot_file};
+use berth::cluster::snapshot_file;
+use berth::json::Interner;
+use berth::json::{self, PodObject};
 use berth::model::{Quantity, Resources};
 use berth::policy::fit::{self, Applicant, Obstacle};
 use berth::view::View;
@@ -18,9 +19,9 @@ pub fn decide(case: &Case) -> Result<Outcome, String> {
     let view = view(case, &interner)?;
     let incoming: PodObject =
         serde_json::from_str(&case.pod().to_string()).map_err(|error| error.to_string())?;
-    let pod = slim::pod(&incoming, &interner);
+    let pod = json::pod(&incoming, &interner);
     let requirements = slim::requirements(&incoming);
-    let applicant = Applicant { asks: &pod.asks, requirements: &requirements };
+    let applicant = Applicant { requests: &pod.requests, requirements: &requirements };
 
     let mut plugins: BTreeMap<String, Vec<Verdict>> =
         PLUGINS.iter().map(|plugin| ((*plugin).to_owned(), Vec::new())).collect();
@@ -34,18 +35,18 @@ pub fn decide(case: &Case) -> Result<Outcome, String> {
         }
         verdicts.push(verdict(applicant.fits(node, &host.used)));
     }
-    let mut takes = BTreeMap::new();
+    let mut allocated = BTreeMap::new();
     for shown in case.pods().filter(|pod| !is_finished(pod)) {
         let uid = shown["metadata"]["uid"].as_str().unwrap_or_default();
-        let known = view.pod(uid).map(|pod| &pod.takes);
-        let known = known.or_else(|| (*pod.uid == *uid).then_some(&pod.takes));
-        takes.insert(uid.to_owned(), amounts(known.ok_or("a pod is not in the view")?));
+        let known = view.pod(uid).map(|pod| &pod.allocated);
+        let known = known.or_else(|| (*pod.uid == *uid).then_some(&pod.allocated));
+        allocated.insert(uid.to_owned(), amounts(known.ok_or("a pod is not in the view")?));
     }
     Ok(Outcome {
         plugins,
         verdicts,
-        asks: amounts(&pod.asks),
-        takes,
+        requests: amounts(&pod.requests),
+        allocated,
         nodes: nodes(&view),
         quantities: case.quantities().into_iter().map(numbers).collect(),
         reasons: Reasons::default(),

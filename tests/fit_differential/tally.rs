@@ -57,7 +57,7 @@ const ROWS: [Row; 39] = [
                 .any(|(name, taken)| *taken > node.allocatable.get(name).copied().unwrap_or(0))
         })
     }),
-    ("pod: asks for nothing", 10, |seen| seen.outcome.asks.is_empty()),
+    ("pod: asks for nothing", 10, |seen| seen.outcome.requests.is_empty()),
     ("pod: init containers", 200, |seen| seen.case.pod()["spec"].get("initContainers").is_some()),
     ("pod: sidecars", 100, |seen| seen.case.pod()["spec"]["initContainers"].to_string().contains("Always")),
     ("pod: overhead", 100, |seen| seen.case.pod()["spec"].get("overhead").is_some()),
@@ -81,7 +81,7 @@ const ROWS: [Row; 39] = [
     }),
     ("status: of the incoming pod", 20, |seen| seen.case.pod()["status"].get("containerStatuses").is_some()),
     ("a pod takes less than nothing", 10, |seen| {
-        seen.outcome.takes.values().any(|amounts| amounts.values().any(|amount| *amount < 0))
+        seen.outcome.allocated.values().any(|amounts| amounts.values().any(|amount| *amount < 0))
     }),
     ("quantity: malformed", 500, |seen| seen.outcome.quantities.contains(&None)),
     ("quantity: capped", 30, |seen| {

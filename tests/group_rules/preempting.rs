@@ -28,7 +28,7 @@ fn victims_only_where_the_whole_group_will_fit() {
         full().settings("{countOnPreemption: false}").open().reasons(&urgent(group("g", 3))[0]);
     assert_eq!(
         helped,
-        ["replica group does not fit as a whole into the required domain unless lesser pods leave"]
+        ["replica group does not fit as a whole into the required domain unless lower-priority pods leave"]
     );
     assert_eq!(others, ["replica group does not fit as a whole into the required domain"]);
     let stage = full().open();

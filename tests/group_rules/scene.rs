@@ -1,7 +1,8 @@
 //! A small cluster to ask about: `Scene::new().rack("a", 4)`, pods by name, answers as lists of nodes.
 
-use berth::cluster::{Interner, snapshot_file};
+use berth::cluster::snapshot_file;
 use berth::config;
+use berth::json::Interner;
 use berth::model::Object;
 use berth::policy::fit::{Applicant, Verdict};
 use berth::verbs::{Verb, Verbs};
@@ -102,7 +103,7 @@ impl Stage {
     fn with_room_for(&self, pod: &Value) -> Vec<String> {
         let view = self.verbs.store.view();
         let Some(Object::Pod(pod)) = read(std::slice::from_ref(pod)).pop() else { panic!("a pod") };
-        let applicant = Applicant { asks: &pod.asks, requirements: &pod.requirements };
+        let applicant = Applicant { requests: &pod.requests, requirements: &pod.requirements };
         let fits = |node: &&String| {
             let Some(host) = view.host(node) else { return false };
             host.node.as_ref().is_some_and(|node| applicant.fits(node, &host.used) == Verdict::Fits)

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use berth::model::selector::Requirement;
 use berth::model::{Name, Selector, Used};
-use berth::view::{CounterKey, DomainId, Lies, Needs, View};
+use berth::view::{CounterKey, DomainId, HostDomain, Needs, View};
 
 use super::model::Hosts;
 use super::world::{GROUPS, group, takes};
@@ -68,8 +68,8 @@ pub fn compare(view: &View, hosts: &Hosts, when: &str) {
     for (name, (label, _)) in hosts {
         let id = view.host_id(name).expect("a host has a number");
         let domain = match domains.of(id) {
-            Lies::In(domain) => Some(domain),
-            Lies::Unlabelled | Lies::Nowhere => None,
+            HostDomain::In(domain) => Some(domain),
+            HostDomain::MissingLabel | HostDomain::UnknownNode => None,
         };
         assert_eq!(domain.is_some(), label.is_some(), "{name} is in a domain if its node is labelled {when}");
         if let (Some(domain), Some(label)) = (domain, label) {
@@ -84,7 +84,7 @@ pub fn compare(view: &View, hosts: &Hosts, when: &str) {
         let mut expected = vec![0; domains.len()];
         for name in hosts.keys() {
             let id = view.host_id(name).expect("a host has a number");
-            if let Lies::In(domain) = domains.of(id) {
+            if let HostDomain::In(domain) = domains.of(id) {
                 expected[domain] += i64::from(view.counter(&key).expect("just seen").on(id));
             }
         }

@@ -320,7 +320,7 @@ impl Replay {
         // kube-scheduler only asks about pods it believes to be unbound.
         asked.node = None;
         let mut asked = asked.to_model();
-        self.view.introduce(&mut asked);
+        self.view.recognise_group(&mut asked);
         let dropped = self.view.offer(&asked, offer, TTL);
         self.note(dropped);
         self.model.filter(&pod, &nodes, TIME_TO_LIVE);

@@ -34,7 +34,7 @@ impl ApiPod {
         pod.terminating = self.leaving;
         pod.annotations =
             [(Name::from("berth.dev/group"), group(self.label).set.name.clone())].into_iter().collect();
-        pod.takes = Arc::new(takes(self.label));
+        pod.allocated = Arc::new(takes(self.label));
         Arc::new(pod)
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth::cluster::{Freshness, Interner, snapshot_file};
+use berth::cluster::{Freshness, snapshot_file};
+use berth::json::Interner;
 use berth::model::ObjectKey;
 use berth::verbs::{Patience, Verb, Verbs};
 use serde_json::{Value, json};
@@ -65,7 +66,7 @@ fn a_refusal_that_hangs_on_a_pod_under_way_is_no_reason_to_drop() {
 
     assert_eq!(filter(&verbs, "other", &["n2", "n4"])["NodeNames"], json!(["n2", "n4"]));
     assert_eq!(kept(&verbs, &[("n1", "u1"), ("n2", "u2")]), ["n1", "n2"]);
-    assert_eq!(counted(&verbs, "enforce", "doubtful"), 1);
+    assert_eq!(counted(&verbs, "enforce", "undecided"), 1);
     assert_eq!(counted(&verbs, "enforce", "kept"), 2, "n2 will do wherever the other goes");
 }
 
@@ -93,7 +94,7 @@ fn a_victim_whose_binding_is_under_way_is_known() {
     // One web pod in each zone: whichever of them goes, its zone can take another one, and only that.
     assert_eq!(kept(&verbs, &[("n1", "fresh"), ("n2", "u0")]), ["n1", "n2"]);
     assert_eq!(kept(&verbs, &[("n3", "fresh")]), ["n3"], "not there, as far as we know");
-    assert_eq!((counted(&verbs, "enforce", "kept"), counted(&verbs, "enforce", "doubtful")), (2, 1));
+    assert_eq!((counted(&verbs, "enforce", "kept"), counted(&verbs, "enforce", "undecided")), (2, 1));
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn while_the_cache_may_not_be_trusted_everything_passes() {
     let mut verbs = berth(HARD, &pods);
     verbs.freshness = Arc::new(Freshness::default());
     assert_eq!(kept(&verbs, &[("n1", "u1"), ("n2", "u2")]), ["n1", "n2"]);
-    assert_eq!(counted(&verbs, "enforce", "doubtful"), 2);
+    assert_eq!(counted(&verbs, "enforce", "undecided"), 2);
 }
 
 #[test]

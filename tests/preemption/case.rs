@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use berth::cluster::{Interner, snapshot_file};
+use berth::cluster::snapshot_file;
+use berth::json::Interner;
 use berth::verbs::{Verb, Verbs};
 use proptest::collection::vec;
 use proptest::option;

@@ -10,7 +10,7 @@ pub enum Fate {
     Kept,
     Refused,
     Outranked,
-    Doubtful,
+    Undecided,
     Empty,
 }
 
@@ -44,7 +44,7 @@ fn weigh(case: &Case, candidate: &Candidate) -> Result<[i64; 5], Fate> {
             .any(|pod| pod.uid() == **uid && crate::cluster::node_name(pod.node) == candidate.node)
     };
     if candidate.node == "ghost" || !candidate.uids.iter().all(|uid| here(&uid)) {
-        return Err(Fate::Doubtful);
+        return Err(Fate::Undecided);
     }
     if case.is_refused(&candidate.node, &candidate.uids) {
         return Err(Fate::Refused);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use berth::cluster::slim::{Slimmed, slim};
 use berth::config::{self, Config};
+use berth::json::{Slimmed, slim};
 use berth::model::Object;
 use berth::verbs::{Verb, Verbs};
 use berth::view::change::Change;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use berth::cluster::api::Api;
 use berth::cluster::watch::Follower;
-use berth::cluster::{Freshness, Interner, Store};
+use berth::cluster::{Freshness, Store};
+use berth::json::Interner;
 use berth::metrics::Metrics;
 use berth::model::Kind;
 use berth::view::View;
@@ -65,7 +66,7 @@ impl Following {
                 self.freshness.mark_open(kind);
             }
         }
-        self.freshness.distrust(limit).is_some()
+        self.freshness.not_ready(limit).is_some()
     }
 
     pub fn until_synced(&self, kind: Kind) {

@@ -142,13 +142,13 @@ async fn the_second_starts(stage: &mut Stage, rack: &str) -> anyhow::Result<()> 
     let scrape = stage.scrape().await?;
     let complete = scrape.count("berth_groups{state=\"complete\"}")?;
     let came = scrape.count("berth_reservations_ended_total{how=\"fulfilled\"}")?;
-    let seats = scrape.count("berth_reservations{of=\"seats\"}")?;
+    let slots = scrape.count("berth_reservations{of=\"slots\"}")?;
     ensure!(
-        (complete, came, seats) == (1, 2, 0),
-        "Berth counts {complete} complete groups, {came} for which room was kept to the end, and {seats} seats kept"
+        (complete, came, slots) == (1, 2, 0),
+        "Berth counts {complete} complete groups, {came} for which room was kept to the end, and {slots} slots kept"
     );
     stage.screen.checked(&format!(
-        "counted: {came} groups had room kept until they were whole; {seats} places kept now"
+        "counted: {came} groups had room kept until they were whole; {slots} places kept now"
     ))?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{GroupKey, Membership, Scope, Source, Subgroup, Wishes};
+use super::{GroupKey, Membership, Scope, Source, Subgroup, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Labels, Name, ObjectKey, Pod, Selector};
 
@@ -79,8 +79,8 @@ pub struct Recogniser {
     pub sources: Vec<Source>,
     /// Groups by labels of one's own; the first that matches wins.
     pub rules: Vec<Rule>,
-    /// Wishes for groups that have none; the first that matches wins.
-    pub defaults: Vec<DefaultWishes>,
+    /// Topology requests for groups that have none; the first that matches wins.
+    pub defaults: Vec<DefaultTopologyRequest>,
 }
 
 impl Default for Recogniser {
@@ -120,7 +120,7 @@ pub struct Rule {
     /// How many members it has.
     pub size: Size,
     /// Where it is to be.
-    pub wishes: Wishes,
+    pub topology: TopologyRequest,
 }
 
 /// Where a group's size stands.
@@ -136,15 +136,15 @@ pub enum Size {
     Annotation(Name),
 }
 
-/// Wishes for groups that have none of their own.
+/// Topology requests for groups that have none of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DefaultWishes {
+pub struct DefaultTopologyRequest {
     /// For whom.
     pub audience: Audience,
     /// For groups of these sources.
     pub sources: Vec<Source>,
     /// Where such groups are to be.
-    pub wishes: Wishes,
+    pub topology: TopologyRequest,
 }
 
 impl Audience {
@@ -159,7 +159,7 @@ struct Told {
     key: GroupKey,
     size: Option<u32>,
     index: Option<u32>,
-    wishes: Wishes,
+    topology: TopologyRequest,
     subgroup: Option<Subgroup>,
 }
 
@@ -173,22 +173,22 @@ impl Recogniser {
         let mut listening = Source::ALL.into_iter().filter(|source| self.sources.contains(source));
         let told = listening.find_map(|source| self.ask(source, pod))?;
         let said = Annotations(&pod.annotations);
-        let wishes = Wishes {
-            required: said.key(berth::REQUIRED).or(told.wishes.required),
-            preferred: said.key(berth::PREFERRED).or(told.wishes.preferred),
-            exclusive: said.scope(berth::EXCLUSIVE).or(told.wishes.exclusive),
+        let topology = TopologyRequest {
+            required: said.key(berth::REQUIRED).or(told.topology.required),
+            preferred: said.key(berth::PREFERRED).or(told.topology.preferred),
+            exclusive: said.scope(berth::EXCLUSIVE).or(told.topology.exclusive),
         };
-        let meant = |default: &&DefaultWishes| {
+        let meant = |default: &&DefaultTopologyRequest| {
             default.sources.contains(&told.key.source) && default.audience.includes(pod)
         };
-        let default = self.defaults.iter().filter(|_| wishes.are_none()).find(meant);
+        let default = self.defaults.iter().filter(|_| topology.is_none()).find(meant);
         // What the pod does say stands.
-        let wishes = default.map_or(wishes.clone(), |default| Wishes {
-            exclusive: wishes.exclusive.or(default.wishes.exclusive),
-            ..default.wishes.clone()
+        let topology = default.map_or(topology.clone(), |default| TopologyRequest {
+            exclusive: topology.exclusive.or(default.topology.exclusive),
+            ..default.topology.clone()
         });
         Some(Arc::new(Membership {
-            wishes,
+            topology,
             size: said.number(berth::SIZE).or(told.size).filter(|size| *size > 0),
             index: said.number(berth::INDEX).or(told.index),
             subgroup: told.subgroup,
@@ -203,8 +203,13 @@ impl Recogniser {
             (!set.name.is_empty()).then_some(GroupKey { source, set, index, revision })
         };
         let nothing = || Name::from("");
-        let plain =
-            |key: GroupKey| Told { key, size: None, index: None, wishes: Wishes::default(), subgroup: None };
+        let plain = |key: GroupKey| Told {
+            key,
+            size: None,
+            index: None,
+            topology: TopologyRequest::default(),
+            subgroup: None,
+        };
         match source {
             Source::Annotation => {
                 let name = said.text(berth::GROUP)?;
@@ -223,7 +228,7 @@ impl Recogniser {
                 Some(Told {
                     size: said.number(lws::SIZE),
                     index: labels.number(lws::WORKER_INDEX),
-                    wishes: Wishes { required, preferred: None, exclusive },
+                    topology: TopologyRequest { required, preferred: None, exclusive },
                     subgroup: subgroup(&labels, &said),
                     key,
                 })
@@ -239,7 +244,11 @@ impl Recogniser {
                 // Its webhook keeps jobs of all namespaces apart.
                 let exclusive = required.as_ref().map(|_| Scope::Cluster);
                 let index = labels.number(job_set::INDEX).or(said.number(job_set::INDEX));
-                Some(Told { wishes: Wishes { required, preferred: None, exclusive }, index, ..plain(key?) })
+                Some(Told {
+                    topology: TopologyRequest { required, preferred: None, exclusive },
+                    index,
+                    ..plain(key?)
+                })
             }
             Source::Kueue => {
                 let key = group(labels.text(kueue::GROUP)?, nothing(), nothing())?;
@@ -247,7 +256,7 @@ impl Recogniser {
                 Some(Told {
                     size: said.number(kueue::SIZE),
                     index: labels.number(kueue::INDEX).or(said.number(kueue::INDEX)),
-                    wishes: Wishes { required, preferred, exclusive: None },
+                    topology: TopologyRequest { required, preferred, exclusive: None },
                     ..plain(key)
                 })
             }
@@ -263,7 +272,7 @@ impl Recogniser {
                     Size::Label(label) => labels.number(label),
                     Size::Annotation(annotation) => said.number(annotation),
                 };
-                Some(Told { size, wishes: rule.wishes.clone(), ..plain(key) })
+                Some(Told { size, topology: rule.topology.clone(), ..plain(key) })
             }
         }
     }

@@ -23,7 +23,7 @@ const fn blocked(obstacle: Obstacle, resolvable: bool) -> Verdict {
 #[test]
 fn room_is_what_is_left_and_a_node_that_is_too_small_stays_so() {
     let requirements = Requirements::default();
-    for (name, asks, used, expected) in [
+    for (name, requests, used, expected) in [
         ("an empty node", resources(4_000, 1_000, 8), Used::default(), Verdict::Fits),
         ("exactly what is left", resources(1_000, 0, 1), used(1, resources(3_000, 1_000, 7)), Verdict::Fits),
         ("a bit too much", resources(1_001, 0, 0), used(1, resources(3_000, 0, 0)), blocked(Room, true)),
@@ -51,7 +51,7 @@ fn room_is_what_is_left_and_a_node_that_is_too_small_stays_so() {
             blocked(Room, false),
         ),
     ] {
-        let applicant = Applicant { asks: &asks, requirements: &requirements };
+        let applicant = Applicant { requests: &requests, requirements: &requirements };
         assert_eq!(applicant.fits(&big_node().build(), &used), expected, "{name}");
     }
 }
@@ -76,7 +76,7 @@ fn the_first_obstacle_is_named_and_only_room_can_be_made() {
     let mut tainted = big_node().build();
     tainted.taints = [Taint { key: "a".into(), value: "".into(), effect: "NoSchedule".into() }].into();
     let full = used(110, Resources::default());
-    let asks = Resources::default();
+    let requests = Resources::default();
     for (name, requirements, node, used, expected) in [
         ("cordoned", Requirements::default(), &cordoned, &full, blocked(Cordon, false)),
         (
@@ -90,7 +90,7 @@ fn the_first_obstacle_is_named_and_only_room_can_be_made() {
         ("taint tolerated", tolerating("a"), &tainted, &Used::default(), Verdict::Fits),
         ("selector", elsewhere, &tainted, &full, blocked(Affinity, false)),
     ] {
-        let applicant = Applicant { asks: &asks, requirements: &requirements };
+        let applicant = Applicant { requests: &requests, requirements: &requirements };
         assert_eq!(applicant.fits(node, used), expected, "{name}");
     }
 }
@@ -98,19 +98,19 @@ fn the_first_obstacle_is_named_and_only_room_can_be_made() {
 proptest::proptest! {
     #[test]
     fn counting_how_often_a_pod_fits_is_placing_it_again_and_again(
-        asks in (0..5_i64, 0..4_i64, 0..3_i64),
+        requests in (0..5_i64, 0..4_i64, 0..3_i64),
         taken in (0..12_i64, 0..12_i64, 0..12_i64),
         pods in 0..10_i64,
     ) {
         let mut node = node("n").allocatable(resources(10, 10, 10)).build();
         node.allowed_pods = 8;
-        let (asks, requirements) = (resources(asks.0, asks.1, asks.2), Requirements::default());
-        let applicant = Applicant { asks: &asks, requirements: &requirements };
+        let (requests, requirements) = (resources(requests.0, requests.1, requests.2), Requirements::default());
+        let applicant = Applicant { requests: &requests, requirements: &requirements };
         let mut used = used(pods, resources(taken.0, taken.1, taken.2));
         let counted = applicant.times_by_room(&node, &used);
         let mut placed = 0;
         while applicant.fits(&node, &used) == Verdict::Fits {
-            used.arrive(&asks);
+            used.arrive(&requests);
             placed += 1;
         }
         proptest::prop_assert_eq!(counted, placed);

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bench_cluster::{CALLS, NODES, ROUNDS, RULES, body, cluster, node_name, spread, time};
-use berth::cluster::slim;
+use berth::json;
 use berth::policy::Question;
 use berth::verbs::{Verb, Verbs};
 use berth::wire::SchedulingArgs;
@@ -22,7 +22,7 @@ const PODS: usize = 15_000;
 /// The decision alone: no parsing, no writing, no ledger.
 fn decision(verbs: &Verbs, args: &SchedulingArgs<'_>) -> Duration {
     let (view, engine) = (verbs.store.view(), verbs.engine.load_full());
-    let pod = slim::pod(&args.pod, &verbs.interner);
+    let pod = json::pod(&args.pod, &verbs.interner);
     let candidates = &args.candidates.names;
     let question = Question { pod: &pod, candidates, evictions: &[], view: &view };
     time(|| drop(black_box(engine.filter(black_box(question)))))

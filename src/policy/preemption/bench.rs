@@ -10,7 +10,8 @@ mod bench_cluster;
 use std::hint::black_box;
 
 use bench_cluster::{CALLS, NODES, ROUNDS, RULES, cluster, node_name, spread, time};
-use berth::cluster::{Interner, snapshot_file};
+use berth::cluster::snapshot_file;
+use berth::json::Interner;
 use berth::verbs::{Verb, Verbs};
 use berth::view::change::Change;
 use berth::wire::PreemptArgs;

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::Fate::{Doubtful, Empty, Kept, Outranked, Refused};
+use super::Fate::{Empty, Kept, Outranked, Refused, Undecided};
 use super::{Candidate, Cost, Rank, Victims, fates};
 use crate::config::Criterion;
 use crate::fixtures::{node, pod};
@@ -128,9 +128,9 @@ fn each_candidate_has_its_fate() {
     let pod = pod("new").build();
     let question = Question { pod: &pod, candidates: &names, evictions: &candidates, view: &view };
     let by = |criterion| fates(&question, &verdicts, criterion);
-    assert_eq!(by(Criterion::PodsLost), [Kept, Outranked, Refused, Doubtful, Doubtful, Empty]);
-    assert_eq!(by(Criterion::BudgetViolations), [Kept, Kept, Refused, Doubtful, Doubtful, Empty]);
-    assert_eq!(by(Criterion::Nothing), [Kept, Kept, Refused, Doubtful, Doubtful, Empty]);
+    assert_eq!(by(Criterion::PodsLost), [Kept, Outranked, Refused, Undecided, Undecided, Empty]);
+    assert_eq!(by(Criterion::BudgetViolations), [Kept, Kept, Refused, Undecided, Undecided, Empty]);
+    assert_eq!(by(Criterion::Nothing), [Kept, Kept, Refused, Undecided, Undecided, Empty]);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::roster::Roster;
 use crate::model::Name;
-use crate::view::{DomainId, Domains, HostId, Lies, View};
+use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 
-/// Hosts among which a group, or a part of one, is seated.
+/// Hosts among which a group, or a part of one, is assigned.
 #[derive(Clone)]
 pub struct Area<'a> {
     /// The domain, if it is one.
@@ -32,7 +32,7 @@ impl<'a> Area<'a> {
         let mut parts: Vec<Area<'static>> = Vec::new();
         let mut known: HashMap<DomainId, usize> = HashMap::new();
         for host in &*self.hosts {
-            let Lies::In(domain) = narrower.of(*host) else { continue };
+            let HostDomain::In(domain) = narrower.of(*host) else { continue };
             let at = *known.entry(domain).or_insert_with(|| {
                 parts.push(Area { domain: Some(domain), hosts: Cow::Owned(Vec::new()) });
                 parts.len() - 1
@@ -60,7 +60,7 @@ impl<'a> Area<'a> {
 pub fn anchor(roster: &Roster<'_>, domains: &Domains) -> (Option<DomainId>, bool) {
     let mut members: HashMap<DomainId, usize> = HashMap::new();
     for placed in &roster.placed {
-        if let Lies::In(domain) = domains.of(placed.host) {
+        if let HostDomain::In(domain) = domains.of(placed.host) {
             *members.entry(domain).or_default() += 1;
         }
     }
@@ -74,7 +74,7 @@ pub fn anchor(roster: &Roster<'_>, domains: &Domains) -> (Option<DomainId>, bool
 /// The domains of a key that hold some of the hosts.
 pub fn domains_of(hosts: impl Iterator<Item = HostId>, domains: &Domains) -> HashSet<DomainId> {
     let inside = hosts.filter_map(|host| match domains.of(host) {
-        Lies::In(domain) => Some(domain),
+        HostDomain::In(domain) => Some(domain),
         _ => None,
     });
     inside.collect()

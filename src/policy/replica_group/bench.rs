@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bench_cluster::{CALLS, NODES, ROUNDS, RULES, body, cluster, feed, node_name, spread, time};
-use berth::cluster::slim;
+use berth::json;
 use berth::policy::Question;
 use berth::verbs::{Verb, Verbs};
 use berth::wire::SchedulingArgs;
@@ -36,8 +36,8 @@ fn asking(pod: &Value) -> Vec<u8> {
 /// The decision alone: no parsing, no writing, no ledger.
 fn decision(verbs: &Verbs, args: &SchedulingArgs<'_>) -> Duration {
     let (view, engine) = (verbs.store.view(), verbs.engine.load_full());
-    let mut pod = slim::pod(&args.pod, &verbs.interner).into();
-    view.introduce(&mut pod);
+    let mut pod = json::pod(&args.pod, &verbs.interner).into();
+    view.recognise_group(&mut pod);
     let candidates = &args.candidates.names;
     let question = Question { pod: &pod, candidates, evictions: &[], view: &view };
     time(|| drop(black_box(engine.filter(black_box(question)))))

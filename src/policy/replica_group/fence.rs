@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::room::{Counting, Room};
 use super::roster::{Class, Roster};
-use crate::ledger::Seat;
-use crate::model::{Apart, Labels, Name, Node, Pod};
-use crate::view::{DomainId, Host, Lies, View};
+use crate::ledger::Slot;
+use crate::model::{AntiAffinityTerm, Labels, Name, Node, Pod};
+use crate::view::{DomainId, Host, HostDomain, View};
 
 /// The topology key of hosts.
 pub const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -18,7 +18,7 @@ pub const HOSTNAME: &str = "kubernetes.io/hostname";
 /// Somebody who has a place or looks for one, as far as anti-affinity is concerned.
 #[derive(Clone, Copy)]
 pub struct Party<'a> {
-    terms: &'a [Apart],
+    terms: &'a [AntiAffinityTerm],
     labels: &'a Labels,
     namespace: &'a Name,
 }
@@ -26,12 +26,12 @@ pub struct Party<'a> {
 impl<'a> Party<'a> {
     /// A pod.
     pub fn pod(pod: &'a Pod) -> Self {
-        Self { terms: pod.apart(), labels: &pod.labels, namespace: &pod.key.namespace }
+        Self { terms: pod.anti_affinity_terms(), labels: &pod.labels, namespace: &pod.key.namespace }
     }
 
-    /// Who will sit on a seat.
-    pub fn seat(seat: &'a Seat, namespace: &'a Name) -> Self {
-        Self { terms: seat.apart.as_deref().unwrap_or_default(), labels: &seat.labels, namespace }
+    /// Who will sit on a slot.
+    pub fn slot(slot: &'a Slot, namespace: &'a Name) -> Self {
+        Self { terms: slot.anti_affinity.as_deref().unwrap_or_default(), labels: &slot.labels, namespace }
     }
 
     fn class<'c: 'a>(class: &'c Class<'a>, namespace: &'a Name) -> Self {
@@ -49,7 +49,7 @@ impl<'a> Party<'a> {
     }
 }
 
-impl Apart {
+impl AntiAffinityTerm {
     fn wants_apart(&self, from: Party<'_>, view: &View) -> bool {
         let labels =
             view.namespace(from.namespace).map(|namespace| namespace.labels.clone()).unwrap_or_default();
@@ -70,7 +70,7 @@ pub struct Fence<'a> {
 }
 
 struct Side<'a> {
-    terms: &'a [Apart],
+    terms: &'a [AntiAffinityTerm],
     labels: Labels,
     /// Domains, by key and value, that pods in place or to come close to this class.
     closed: HashSet<(Name, Name)>,
@@ -92,16 +92,21 @@ impl<'a> Fence<'a> {
                     }
                 }
             };
-            for key in view.standoffish_keys().filter(|key| ***key != *HOSTNAME) {
-                for pod in view.standoffish(key).filter(|pod| counts(pod, &room)) {
-                    let meant = |term: &&Apart| term.topology_key == *key && term.wants_apart(own, view);
-                    let keys = pod.apart().iter().filter(meant).map(|term| &term.topology_key);
+            for key in view.anti_affinity_keys().filter(|key| ***key != *HOSTNAME) {
+                for pod in view.pods_with_anti_affinity(key).filter(|pod| counts(pod, &room)) {
+                    let meant =
+                        |term: &&AntiAffinityTerm| term.topology_key == *key && term.wants_apart(own, view);
+                    let keys = pod.anti_affinity_terms().iter().filter(meant).map(|term| &term.topology_key);
                     close(keys.collect(), view.place_of(&pod.uid));
                 }
             }
             for kept in view.ledger().reservations().iter().filter(|kept| room.minds_reservation(kept)) {
-                for seat in kept.seats.iter().filter(|seat| seat.apart.is_some() || class.apart.is_some()) {
-                    close(own.clashes(Party::seat(seat, &kept.group.set.namespace), view), Some(&seat.host));
+                for slot in kept
+                    .slots
+                    .iter()
+                    .filter(|slot| slot.anti_affinity.is_some() || class.anti_affinity.is_some())
+                {
+                    close(own.clashes(Party::slot(slot, &kept.group.set.namespace), view), Some(&slot.host));
                 }
             }
             let clash = |other: &Class<'a>| {
@@ -113,7 +118,7 @@ impl<'a> Fence<'a> {
         Self {
             namespace,
             sides: roster.missing.iter().map(side).collect(),
-            hosts_are_guarded: view.standoffish(HOSTNAME).next().is_some(),
+            hosts_are_guarded: view.pods_with_anti_affinity(HOSTNAME).next().is_some(),
             seen: RefCell::default(),
             room,
         }
@@ -144,7 +149,7 @@ impl<'a> Fence<'a> {
     /// The keys of whose domains a class and a pod share none.
     pub fn clashes_with<'p>(&'p self, class: usize, pod: &'p Pod) -> Vec<&'p Name> {
         let Side { terms, labels, .. } = &self.sides[class];
-        if terms.is_empty() && pod.apart.is_none() {
+        if terms.is_empty() && pod.anti_affinity.is_none() {
             return Vec::new();
         }
         Party { terms, labels, namespace: self.namespace }.clashes(Party::pod(pod), self.room.view)
@@ -153,10 +158,13 @@ impl<'a> Fence<'a> {
     fn is_guarded(&self, side: &Side<'_>, host: &Host) -> bool {
         let own = Party { terms: &[], labels: &side.labels, namespace: self.namespace };
         self.hosts_are_guarded
-            && host.pods.iter().filter(|pod| pod.apart.is_some() && counts(pod, &self.room)).any(|pod| {
-                let mut here = pod.apart().iter().filter(|term| &*term.topology_key == HOSTNAME);
-                here.any(|term| term.wants_apart(own, self.room.view))
-            })
+            && host.pods.iter().filter(|pod| pod.anti_affinity.is_some() && counts(pod, &self.room)).any(
+                |pod| {
+                    let mut here =
+                        pod.anti_affinity_terms().iter().filter(|term| &*term.topology_key == HOSTNAME);
+                    here.any(|term| term.wants_apart(own, self.room.view))
+                },
+            )
     }
 
     /// Whether a term of a class is content with a host.
@@ -170,7 +178,7 @@ impl<'a> Fence<'a> {
         }
         let view = self.room.view;
         let domains = view.domains(&wanted.topology_key);
-        let Some((domains, Lies::In(domain))) =
+        let Some((domains, HostDomain::In(domain))) =
             domains.and_then(|domains| Some((domains, domains.of(view.host_id(&host.name)?))))
         else {
             return true;
@@ -182,7 +190,7 @@ impl<'a> Fence<'a> {
     }
 
     /// Whether a pod on the host is one that the term wants to be apart from.
-    fn meets(&self, term: &Apart, host: &Host) -> bool {
+    fn meets(&self, term: &AntiAffinityTerm, host: &Host) -> bool {
         let counted = host.pods.iter().filter(|pod| counts(pod, &self.room));
         counted.into_iter().any(|pod| term.wants_apart(Party::pod(pod), self.room.view))
     }

@@ -6,8 +6,8 @@ use super::fence::{HOSTNAME, Party};
 use super::neighbours::Exclusion;
 use super::plan::Obstacle;
 use super::reasons;
-use super::room::has_seat;
-use crate::ledger::{Entry, Hold, Phase};
+use super::room::has_slot;
+use crate::ledger::{Entry, HeldSlots, Phase};
 use crate::model::{Membership, Name, Pod, Used};
 use crate::policy::fit::Applicant;
 use crate::policy::{Question, Verdicts};
@@ -24,14 +24,14 @@ pub fn filter(question: &Question<'_>, verdicts: &mut Verdicts) {
     let under_way: Vec<&Entry> = question.view.ledger().iter().filter(open).collect();
     let mut await_them = false;
     for (at, name) in question.candidates.iter().enumerate() {
-        let holds = minded(question, name);
-        if holds.is_empty() && !doubtful.contains(&**name) {
+        let held = minded(question, name);
+        if held.is_empty() && !doubtful.contains(&**name) {
             continue;
         }
         let Some(host) = question.view.host(name) else { continue };
-        if !fits_beside(question, at, host, &holds, &[]) || clashes(question, &holds) {
+        if !fits_beside(question, at, host, &held, &[]) || clashes(question, &held) {
             verdicts.reject(at, &reasons::KEPT);
-        } else if !under_way.is_empty() && !fits_beside(question, at, host, &holds, &under_way) {
+        } else if !under_way.is_empty() && !fits_beside(question, at, host, &held, &under_way) {
             verdicts.reject(at, &reasons::KEPT_PERHAPS);
             await_them = true;
         }
@@ -59,7 +59,8 @@ fn places_of_members_under_way<'a>(question: &Question<'a>) -> HashSet<&'a str> 
     let entries = question.view.ledger().iter();
     let place = |entry: &'a Entry| match &entry.phase {
         Phase::Assumed { node, .. } => {
-            let grouped = entry.pod.group.as_ref().is_some_and(|membership| membership.has_wishes());
+            let grouped =
+                entry.pod.group.as_ref().is_some_and(|membership| membership.has_topology_request());
             (grouped && entry.pod.priority >= question.pod.priority).then_some(&**node)
         }
         Phase::Offered => None,
@@ -68,10 +69,10 @@ fn places_of_members_under_way<'a>(question: &Question<'a>) -> HashSet<&'a str> 
 }
 
 /// What is kept on a host that the pod has to mind.
-fn minded<'a>(question: &Question<'a>, host: &str) -> Vec<&'a Hold> {
+fn minded<'a>(question: &Question<'a>, host: &str) -> Vec<&'a HeldSlots> {
     let own = question.pod.group.as_ref().map(|membership| &membership.group);
-    let holds = question.view.ledger().reservations().on(host).iter();
-    holds.filter(|hold| hold.priority >= question.pod.priority && Some(&hold.group) != own).collect()
+    let held = question.view.ledger().reservations().on(host).iter();
+    held.filter(|held| held.priority >= question.pod.priority && Some(&held.group) != own).collect()
 }
 
 /// Whether there is room for the pod beside what is kept, also if all that are under way came here too.
@@ -79,37 +80,40 @@ fn fits_beside(
     question: &Question<'_>,
     candidate: usize,
     host: &Host,
-    holds: &[&Hold],
+    held: &[&HeldSlots],
     under_way: &[&Entry],
 ) -> bool {
     let Some(node) = host.node.as_ref() else { return true };
     let mut used = Used::clone(&host.used);
-    for hold in holds {
-        used.resources.add(&hold.used.resources);
-        used.pods += hold.used.pods;
+    for held in held {
+        used.resources.add(&held.used.resources);
+        used.pods += held.used.pods;
     }
     let pod = question.pod;
     let nominated = question.view.nominated_to(&host.name);
     let ranks = |other: &Pod| other.priority >= pod.priority && other.uid != pod.uid;
-    for other in nominated.filter(|other| ranks(other) && !has_seat(other, host, question.view)) {
-        used.arrive(&other.asks);
+    for other in nominated.filter(|other| ranks(other) && !has_slot(other, host, question.view)) {
+        used.arrive(&other.requests);
     }
-    for other in under_way.iter().filter(|other| !has_seat(&other.pod, host, question.view)) {
-        used.arrive(&other.pod.asks);
+    for other in under_way.iter().filter(|other| !has_slot(&other.pod, host, question.view)) {
+        used.arrive(&other.pod.requests);
     }
     for victim in question.evicted_from(candidate) {
-        used.leave(&victim.takes);
+        used.leave(&victim.allocated);
     }
-    Applicant { asks: &pod.asks, requirements: &pod.requirements }.times_by_room(node, &used) > 0
+    Applicant { requests: &pod.requests, requirements: &pod.requirements }.times_by_room(node, &used) > 0
 }
 
 /// Whether the pod and somebody who will sit on the host do not go together there.
-fn clashes(question: &Question<'_>, holds: &[&Hold]) -> bool {
+fn clashes(question: &Question<'_>, held: &[&HeldSlots]) -> bool {
     let pod = Party::pod(question.pod);
     let on_host = |keys: Vec<&Name>| keys.iter().any(|key| &***key == HOSTNAME);
-    holds.iter().any(|hold| {
-        let namespace = &hold.group.set.namespace;
-        let picky = hold.seats.iter().filter(|seat| seat.apart.is_some() || question.pod.apart.is_some());
-        picky.into_iter().any(|seat| on_host(pod.clashes(Party::seat(seat, namespace), question.view)))
+    held.iter().any(|held| {
+        let namespace = &held.group.set.namespace;
+        let picky = held
+            .slots
+            .iter()
+            .filter(|slot| slot.anti_affinity.is_some() || question.pod.anti_affinity.is_some());
+        picky.into_iter().any(|slot| on_host(pod.clashes(Party::slot(slot, namespace), question.view)))
     })
 }

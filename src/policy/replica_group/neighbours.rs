@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::area::domains_of;
 use super::roster::Roster;
-use crate::model::group::{Scope, Wishes};
+use crate::model::group::{Scope, TopologyRequest};
 use crate::model::{GroupKey, Membership, Name, Pod};
-use crate::view::{DomainId, Domains, HostId, Lies, View};
+use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 
 /// What other groups forbid.
 #[derive(Default)]
@@ -25,11 +25,11 @@ impl Exclusion {
         for (group, members) in view.placed_groups().filter(|(group, _)| ***group != *own) {
             let mut members = members.peekable();
             let Some(first) = members.peek() else { continue };
-            let wishes = wishes_of(first);
+            let topology = topology_request_of(first);
             let objects =
                 |scope: Option<Scope>, a: &GroupKey, b: &GroupKey| scope.is_some_and(|s| s.covers(a, b));
             let (mine, theirs) =
-                (objects(membership.wishes.exclusive, own, group), objects(wishes.exclusive, group, own));
+                (objects(membership.topology.exclusive, own, group), objects(topology.exclusive, group, own));
             if !mine && !theirs {
                 continue;
             }
@@ -38,7 +38,7 @@ impl Exclusion {
                 if let (true, Some(domains)) = (mine, domains) {
                     exclusion.crowd(view.host_id(place), domains);
                 }
-                if let (true, Some(key), Some(node)) = (theirs, &wishes.required, view.node(place)) {
+                if let (true, Some(key), Some(node)) = (theirs, &topology.required, view.node(place)) {
                     exclusion.close(key, node.labels.get(key));
                 }
             }
@@ -49,10 +49,10 @@ impl Exclusion {
             {
                 exclusion.close(key, Some(value));
             }
-            if membership.wishes.exclusive.is_some_and(|scope| scope.covers(own, &kept.group))
+            if membership.topology.exclusive.is_some_and(|scope| scope.covers(own, &kept.group))
                 && let Some(domains) = domains
             {
-                kept.seats.iter().for_each(|seat| exclusion.crowd(view.host_id(&seat.host), domains));
+                kept.slots.iter().for_each(|slot| exclusion.crowd(view.host_id(&slot.host), domains));
             }
         }
         exclusion
@@ -74,13 +74,13 @@ impl Exclusion {
     /// Whether one of two groups will not have the other beside it.
     pub fn between(one: &Membership, other: &Membership) -> bool {
         let objects = |a: &Membership, b: &Membership| {
-            a.group != b.group && a.wishes.exclusive.is_some_and(|scope| scope.covers(&a.group, &b.group))
+            a.group != b.group && a.topology.exclusive.is_some_and(|scope| scope.covers(&a.group, &b.group))
         };
         objects(one, other) || objects(other, one)
     }
 
     fn crowd(&mut self, host: Option<HostId>, domains: &Domains) {
-        if let Some(Lies::In(domain)) = host.map(|host| domains.of(host)) {
+        if let Some(HostDomain::In(domain)) = host.map(|host| domains.of(host)) {
             self.crowded.insert(domain);
         }
     }
@@ -93,8 +93,8 @@ impl Exclusion {
     }
 }
 
-fn wishes_of(pod: &Pod) -> Wishes {
-    pod.group.as_ref().map(|membership| membership.wishes.clone()).unwrap_or_default()
+fn topology_request_of(pod: &Pod) -> TopologyRequest {
+    pod.group.as_ref().map(|membership| membership.topology.clone()).unwrap_or_default()
 }
 
 /// How many groups of the same set each domain of a wider topology has. An earlier incarnation of the group itself is
@@ -104,7 +104,7 @@ pub fn siblings(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<Domai
     let mut found: HashSet<(DomainId, &Name)> = HashSet::new();
     let mut add = |group: &'_ GroupKey, index, place: Option<&Name>| {
         let host = place.and_then(|place| view.host_id(place));
-        if let (true, Some(Lies::In(domain))) = (sibling(group), host.map(|host| domains.of(host))) {
+        if let (true, Some(HostDomain::In(domain))) = (sibling(group), host.map(|host| domains.of(host))) {
             found.insert((domain, index));
         }
     };
@@ -112,7 +112,7 @@ pub fn siblings(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<Domai
         members.for_each(|member| add(group, &group.index, view.place_of(&member.uid)));
     }
     for kept in view.ledger().reservations().iter() {
-        kept.seats.iter().for_each(|seat| add(&kept.group, &kept.group.index, Some(&seat.host)));
+        kept.slots.iter().for_each(|slot| add(&kept.group, &kept.group.index, Some(&slot.host)));
     }
     let mut count = HashMap::new();
     for (domain, _) in found {
@@ -135,6 +135,6 @@ pub fn parts_elsewhere(key: &Name, own: &GroupKey, domains: &Domains, view: &Vie
         .reservations()
         .iter()
         .filter(|kept| other(&kept.group) && kept.parts.as_ref() == Some(key));
-    let seats = kept.flat_map(|kept| &kept.seats).map(|seat| &seat.host);
-    domains_of(placed.chain(seats).filter_map(|place| view.host_id(place)), domains)
+    let slots = kept.flat_map(|kept| &kept.slots).map(|slot| &slot.host);
+    domains_of(placed.chain(slots).filter_map(|place| view.host_id(place)), domains)
 }

@@ -1,7 +1,7 @@
-//! Where a group goes: a seat for every member that has none, in one domain, or the reason why there is none.
+//! Where a group goes: a slot for every member that has none, in one domain, or the reason why there is none.
 //!
 //! ```text
-//!   room is kept already     those seats, as long as there is one for everybody
+//!   room is kept already     those slots, as long as there is one for everybody
 //!   members have a place     their domain, and no other
 //!   members are under way    the domain where room is kept for them, and no other
 //!   else                     of the domains in which everybody fits, by this order:
@@ -24,10 +24,10 @@ use super::room::{Counting, Room};
 use super::roster::{Class, Roster};
 use super::seating::Lens;
 use crate::config::Packing;
-use crate::ledger::{Entry, Phase, Reservation, Seat};
+use crate::ledger::{Entry, Phase, Reservation, Slot};
 use crate::model::{Name, Pod, Uid, Used};
 use crate::policy::fit::Applicant;
-use crate::view::{DomainId, Domains, HostId, Lies, View};
+use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 
 /// What the operator decides for all groups.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct Settings {
     pub spread_key: Option<Name>,
     /// How members are put on hosts.
     pub packing: Packing,
-    /// Whether a domain counts as large enough if lesser pods can be evicted from it.
+    /// Whether a domain counts as large enough if lower-priority pods can be evicted from it.
     pub count_on_preemption: bool,
 }
 
@@ -64,14 +64,14 @@ pub struct Search<'a> {
     siblings: OnceCell<HashMap<DomainId, usize>>,
 }
 
-/// A seat for everybody.
+/// A slot for everybody.
 pub struct Plan {
     /// The domain of the required topology.
     pub domain: Option<DomainId>,
     /// Where the member that asks may go.
     pub open: Vec<HostId>,
     /// Who sits where, by class.
-    seats: Vec<(usize, HostId)>,
+    slots: Vec<(usize, HostId)>,
 }
 
 /// A plan in the making.
@@ -109,7 +109,7 @@ pub enum Obstacle {
     Member,
     /// It would fit but for what is kept for other groups.
     Reserved,
-    /// It would fit if lesser pods left.
+    /// It would fit if lower-priority pods left.
     Evictable,
     /// It is too small.
     Room,
@@ -123,7 +123,7 @@ impl<'a> Search<'a> {
         view: &'a View,
         settings: &'a Settings,
     ) -> Option<Self> {
-        let required = match &roster.membership.wishes.required {
+        let required = match &roster.membership.topology.required {
             Some(key) => Some(&**view.domains(key)?),
             None => None,
         };
@@ -182,7 +182,7 @@ impl<'a> Search<'a> {
     /// Looks for a plan. `open` tells where the member that asks may go, by host.
     pub fn run(&self, counting: Counting, open: Open<'_>) -> Outcome {
         match self.look(counting, open) {
-            // Everybody has a seat, but for now there is none for the member that asks: who is under way may be on it.
+            // Everybody has a slot, but for now there is none for the member that asks: who is under way may be on it.
             Outcome::Found(plan) if plan.open.is_empty() && self.asking.is_some() => {
                 let under_way = self.under_way(plan.domain).chain(self.other_members());
                 let expected = under_way.filter(|entry| entry.phase == Phase::Offered && !entry.overdue);
@@ -220,12 +220,12 @@ impl<'a> Search<'a> {
         self.settle(areas.iter().filter_map(draft).collect())
     }
 
-    /// What was kept for the group, if it still has a seat for everybody. Nobody who came later was let onto it, so
+    /// What was kept for the group, if it still has a slot for everybody. Nobody who came later was let onto it, so
     /// whoever is under way changes nothing, unless it matters more.
     fn keep_to_plan(&self, lens: Lens<'a, '_, '_>) -> Option<Plan> {
         let membership = self.roster.membership;
         let kept = self.kept?;
-        // Parts have domains of their own, which seats do not tell.
+        // Parts have domains of their own, which slots do not tell.
         let lost = self.required.is_some() && self.standing.is_none();
         let left = self.anchor.is_some() && self.anchor != self.standing;
         let outranked = self.under_way(self.standing).any(|entry| entry.pod.priority > kept.priority);
@@ -235,17 +235,18 @@ impl<'a> Search<'a> {
         let area = self.area(self.standing)?;
         // Beyond the preferred topology, it may have become possible within it.
         let area =
-            if membership.wishes.preferred.is_some() { self.narrowed(&area, &kept.seats)? } else { area };
+            if membership.topology.preferred.is_some() { self.narrowed(&area, &kept.slots)? } else { area };
         let mut ground = self.ground(&area.hosts, lens);
-        let kept = ground.take_kept(&kept.seats, !self.under_way.is_empty());
+        let kept = ground.take_kept(&kept.slots, !self.under_way.is_empty());
         kept.then(|| self.draw_up(&ground, self.standing))
     }
 
-    /// The domain of the preferred topology within an area that everybody is in, or has a seat in.
-    fn narrowed(&self, area: &Area<'a>, seats: &[Seat]) -> Option<Area<'a>> {
-        let narrower = self.view.domains(self.roster.membership.wishes.preferred.as_ref()?)?;
-        let seated = seats.iter().filter_map(|seat| self.view.host_id(&seat.host));
-        let domains = domains_of(self.roster.placed.iter().map(|placed| placed.host).chain(seated), narrower);
+    /// The domain of the preferred topology within an area that everybody is in, or has a slot in.
+    fn narrowed(&self, area: &Area<'a>, slots: &[Slot]) -> Option<Area<'a>> {
+        let narrower = self.view.domains(self.roster.membership.topology.preferred.as_ref()?)?;
+        let assigned = slots.iter().filter_map(|slot| self.view.host_id(&slot.host));
+        let domains =
+            domains_of(self.roster.placed.iter().map(|placed| placed.host).chain(assigned), narrower);
         let mut parts = area.divided_by(narrower).into_iter();
         parts.find(|part| domains.len() == 1 && part.domain.is_some_and(|domain| domains.contains(&domain)))
     }
@@ -263,7 +264,7 @@ impl<'a> Search<'a> {
     }
 
     fn draft<'s>(&'s self, area: &Area<'a>, lens: Lens<'a, 's, '_>) -> Option<Draft<'a, 's>> {
-        let (ground, preferred) = self.seat(area, lens)?;
+        let (ground, preferred) = self.slot(area, lens)?;
         let domain = area.domain.filter(|_| self.required.is_some());
         let value = domain.and_then(|domain| Some(self.required?.value(domain)));
         let rank = Rank {
@@ -295,7 +296,7 @@ impl<'a> Search<'a> {
         if found_some { Outcome::Open(Vec::new()) } else { Outcome::None }
     }
 
-    /// Pods under way may take some seats away. So many more are kept that it does not matter which. False if that
+    /// Pods under way may take some slots away. So many more are kept that it does not matter which. False if that
     /// cannot be, or if a group that must not be in the same domain may be on its way there.
     fn make_certain(&self, draft: &mut Draft<'a, '_>) -> bool {
         let Draft { domain, ground, .. } = draft;
@@ -314,7 +315,7 @@ impl<'a> Search<'a> {
     /// Pods of others that may be going to this domain.
     fn under_way(&self, domain: Option<DomainId>) -> impl Iterator<Item = &'a Entry> {
         let value = domain.and_then(|domain| Some(self.required?.value(domain)));
-        let key = self.roster.membership.wishes.required.as_ref();
+        let key = self.roster.membership.topology.required.as_ref();
         let reservations = self.view.ledger().reservations();
         let elsewhere = move |entry: &Entry| {
             let kept = entry.pod.group.as_ref().and_then(|membership| reservations.of(&membership.group));
@@ -341,8 +342,9 @@ impl<'a> Search<'a> {
             let Phase::Assumed { node, binding: false } = &entry.phase else { return false };
             let Some(host) = self.view.host(node) else { return false };
             let mut used = Used::clone(&host.used);
-            used.leave(&entry.pod.takes);
-            let applicant = Applicant { asks: &entry.pod.asks, requirements: &entry.pod.requirements };
+            used.leave(&entry.pod.allocated);
+            let applicant =
+                Applicant { requests: &entry.pod.requests, requirements: &entry.pod.requirements };
             host.node.as_ref().is_some_and(|node| applicant.times_by_room(node, &used) == 0)
         })
     }
@@ -365,11 +367,11 @@ impl<'a> Search<'a> {
         Plan {
             domain,
             open: open.map(|spot| ground.spots[spot].id).collect(),
-            seats: ground.seats.iter().map(|(class, spot)| (*class, ground.spots[*spot].id)).collect(),
+            slots: ground.slots.iter().map(|(class, spot)| (*class, ground.spots[*spot].id)).collect(),
         }
     }
 
-    /// How many lesser pods are on the hosts where not everybody who is seated there would fit beside them.
+    /// How many lower-priority pods are on the hosts where not everybody who is assigned there would fit beside them.
     fn evictions(&self, ground: &Ground<'a, '_>) -> usize {
         let room = self.lens(Counting::Free, None).room;
         let crowded = (0..ground.spots.len()).filter(|spot| ground.overflows(*spot, &room));
@@ -382,7 +384,7 @@ impl<'a> Search<'a> {
         let domains = self.settings.spread_key.as_ref().and_then(|key| self.view.domains(key));
         // Who has a place has no choice.
         let Some(domains) = domains.filter(|_| self.roster.placed.is_empty()) else { return 0 };
-        let Some(Lies::In(wider)) = area.hosts.first().map(|host| domains.of(*host)) else { return 0 };
+        let Some(HostDomain::In(wider)) = area.hosts.first().map(|host| domains.of(*host)) else { return 0 };
         let count = || neighbours::siblings(&self.roster.membership.group, domains, self.view);
         self.siblings.get_or_init(count).get(&wider).copied().unwrap_or_default()
     }
@@ -413,32 +415,32 @@ impl<'a> Search<'a> {
 
     /// Whether everybody fits into a domain, the member that asks where it may go.
     pub fn fits(&self, domain: Option<DomainId>, counting: Counting, open: Open<'_>) -> bool {
-        self.area(domain).is_some_and(|area| self.seat(&area, self.lens(counting, open)).is_some())
+        self.area(domain).is_some_and(|area| self.slot(&area, self.lens(counting, open)).is_some())
     }
 
     /// What has to be kept for a plan.
     pub fn reservation(&self, plan: &Plan) -> Reservation {
         let membership = self.roster.membership;
         let value = plan.domain.and_then(|domain| Some(self.required?.value(domain).clone()));
-        let seat = |(class, host): &(usize, HostId)| {
+        let slot = |(class, host): &(usize, HostId)| {
             let host = self.view.host_numbered(*host)?.name.clone();
-            let Class { asks, requirements, labels, apart, .. } = &self.roster.missing[*class];
-            let (asks, requirements) = ((*asks).clone(), (*requirements).clone());
-            Some(Seat {
+            let Class { requests, requirements, labels, anti_affinity, .. } = &self.roster.missing[*class];
+            let (requests, requirements) = ((*requests).clone(), (*requirements).clone());
+            Some(Slot {
                 host,
-                asks,
+                requests,
                 requirements,
                 labels: labels.clone().into_owned(),
-                apart: apart.cloned(),
+                anti_affinity: anti_affinity.cloned(),
             })
         };
         Reservation {
             priority: self.roster.priority,
-            domain: membership.wishes.required.clone().zip(value),
-            exclusive: membership.wishes.exclusive,
+            domain: membership.topology.required.clone().zip(value),
+            exclusive: membership.topology.exclusive,
             parts: membership.subgroup.as_ref().map(|parts| parts.topology.clone()),
             missing: self.roster.missing(),
-            seats: plan.seats.iter().filter_map(seat).collect(),
+            slots: plan.slots.iter().filter_map(slot).collect(),
             in_place: self.roster.placed.iter().map(|placed| placed.pod.uid.clone()).collect(),
             ..Reservation::nothing(membership.group.clone())
         }

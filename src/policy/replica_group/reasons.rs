@@ -18,9 +18,9 @@ pub const ELSEWHERE: Rejection = final_("replica group is in another domain of i
 /// Together: another domain was chosen, and this is said of nearly all nodes, so it is short.
 pub const OUTSIDE: Rejection = final_("outside the replica group's domain");
 /// Together: a node that is in no domain.
-pub const UNLABELLED: Rejection = final_("node lacks the label of the replica group's required topology");
+pub const MISSING_LABEL: Rejection = final_("node lacks the label of the replica group's required topology");
 /// Whole: the room is needed for the other members.
-pub const SEATS_OF_OTHERS: Rejection = final_("room is needed for other members of the replica group");
+pub const SLOTS_OF_OTHERS: Rejection = final_("room is needed for other members of the replica group");
 /// Whole: it hangs on a pod whose bind call has not come.
 pub const OPEN: Rejection = Rejection {
     certain: false,
@@ -48,7 +48,7 @@ pub const IN_OWN_DOMAIN: Level = Level {
     exclusive: final_("replica group's own domain is exclusive to another replica group"),
     reserved: final_("replica group's own domain has its free room reserved for another replica group"),
     evictable: evictable(
-        "replica group's own domain has no room for its missing members unless lesser pods leave",
+        "replica group's own domain has no room for its missing members unless lower-priority pods leave",
     ),
     room: final_("replica group's own domain has no room for its missing members"),
 };
@@ -60,7 +60,7 @@ pub const IN_DOMAIN: Level = Level {
         "replica group does not fit as a whole into the required domain, room is reserved for another",
     ),
     evictable: evictable(
-        "replica group does not fit as a whole into the required domain unless lesser pods leave",
+        "replica group does not fit as a whole into the required domain unless lower-priority pods leave",
     ),
     room: final_("replica group does not fit as a whole into the required domain"),
 };
@@ -69,7 +69,9 @@ pub const IN_DOMAIN: Level = Level {
 pub const IN_CLUSTER: Level = Level {
     exclusive: final_("the cluster is exclusive to another replica group"),
     reserved: final_("replica group does not fit as a whole into the cluster, room is reserved for another"),
-    evictable: evictable("replica group does not fit as a whole into the cluster unless lesser pods leave"),
+    evictable: evictable(
+        "replica group does not fit as a whole into the cluster unless lower-priority pods leave",
+    ),
     room: final_("replica group does not fit as a whole into the cluster"),
 };
 

@@ -13,7 +13,7 @@ pub enum Counting {
     Free,
     /// Also what is kept for other groups: would there be room but for them?
     Reserved,
-    /// Also what lesser pods take: would there be room if they left?
+    /// Also what lower-priority pods take: would there be room if they left?
     Evicting,
 }
 
@@ -34,21 +34,21 @@ impl<'a> Room<'a> {
         let mut used = Cow::Borrowed(&*host.used);
         if self.view.nominated_nodes() > 0 {
             for pod in self.view.nominated_to(&host.name).filter(|pod| self.minds(pod, host)) {
-                used.to_mut().arrive(&pod.asks);
+                used.to_mut().arrive(&pod.requests);
             }
         }
         if self.counting != Counting::Reserved {
-            for hold in self.view.ledger().reservations().on(&host.name) {
-                if self.minds_group(&hold.group, hold.priority) {
+            for held in self.view.ledger().reservations().on(&host.name) {
+                if self.minds_group(&held.group, held.priority) {
                     let sum = used.to_mut();
-                    sum.resources.add(&hold.used.resources);
-                    sum.pods += hold.used.pods;
+                    sum.resources.add(&held.used.resources);
+                    sum.pods += held.used.pods;
                 }
             }
         }
         if self.counting == Counting::Evicting {
             for pod in host.pods.iter().filter(|pod| self.outranks(pod)) {
-                used.to_mut().leave(&pod.takes);
+                used.to_mut().leave(&pod.allocated);
             }
         }
         used
@@ -73,16 +73,16 @@ impl<'a> Room<'a> {
     }
 
     /// Room that preemption made for others counts as taken, as in kube-scheduler. A member of the own group is looked
-    /// after by the plan, and one that has a seat on the host is counted there.
+    /// after by the plan, and one that has a slot on the host is counted there.
     fn minds(&self, pod: &Pod, host: &Host) -> bool {
         let asking = self.asking.is_some_and(|asking| asking.uid == pod.uid);
-        pod.priority >= self.priority && !self.is_own(pod) && !asking && !has_seat(pod, host, self.view)
+        pod.priority >= self.priority && !self.is_own(pod) && !asking && !has_slot(pod, host, self.view)
     }
 }
 
 /// Whether something is kept on the host for a pod's group.
-pub fn has_seat(pod: &Pod, host: &Host, view: &View) -> bool {
+pub fn has_slot(pod: &Pod, host: &Host, view: &View) -> bool {
     pod.group.as_ref().is_some_and(|membership| {
-        view.ledger().reservations().on(&host.name).iter().any(|hold| hold.group == membership.group)
+        view.ledger().reservations().on(&host.name).iter().any(|held| held.group == membership.group)
     })
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use crate::model::group::Source;
 use crate::model::selector::Requirement;
-use crate::model::{Apart, GroupObject, Labels, Membership, Name, Pod, Requirements, Resources, Template};
+use crate::model::{
+    AntiAffinityTerm, GroupObject, Labels, Membership, Name, Pod, Requirements, Resources, Template,
+};
 use crate::policy::fit::Applicant;
 use crate::view::{HostId, View};
 
@@ -43,11 +45,11 @@ pub struct Placed<'a> {
 #[derive(Clone)]
 pub struct Class<'a> {
     /// What each asks for.
-    pub asks: &'a Arc<Resources>,
+    pub requests: &'a Arc<Resources>,
     /// What each asks of a node.
     pub requirements: &'a Arc<Requirements>,
     /// Whom each wants to be apart from.
-    pub apart: Option<&'a Arc<[Apart]>>,
+    pub anti_affinity: Option<&'a Arc<[AntiAffinityTerm]>>,
     /// The labels of one of them.
     pub labels: Cow<'a, Labels>,
     /// The part of the group that they belong to.
@@ -58,13 +60,13 @@ pub struct Class<'a> {
 
 impl<'a> Class<'a> {
     /// Terms of required anti-affinity.
-    pub fn terms(&self) -> &'a [Apart] {
-        self.apart.map_or(&[], |terms| &**terms)
+    pub fn terms(&self) -> &'a [AntiAffinityTerm] {
+        self.anti_affinity.map_or(&[], |terms| &**terms)
     }
 
     /// One of them, looking for a node.
     pub fn applicant(&self) -> Applicant<'_> {
-        Applicant { asks: self.asks, requirements: self.requirements }
+        Applicant { requests: self.requests, requirements: self.requirements }
     }
 
     /// The labels by which members of the same template keep apart from each other.
@@ -76,9 +78,9 @@ impl<'a> Class<'a> {
 
     fn is_like(&self, other: &Self) -> bool {
         self.part == other.part
-            && self.asks == other.asks
+            && self.requests == other.requests
             && self.requirements == other.requirements
-            && self.apart == other.apart
+            && self.anti_affinity == other.anti_affinity
             && self.looks() == other.looks()
     }
 }
@@ -118,7 +120,7 @@ impl<'a> Roster<'a> {
 
     fn begin(pod: &'a Pod, view: &'a View) -> Option<Self> {
         let membership = pod.group.as_deref()?;
-        if !membership.has_wishes() {
+        if !membership.has_topology_request() {
             return None;
         }
         let size = view.group_size(pod).unwrap_or_default();
@@ -161,7 +163,7 @@ impl<'a> Roster<'a> {
     }
 
     /// The topology keys that anti-affinity looks at.
-    pub fn apart_keys(&self) -> impl Iterator<Item = &'a Name> {
+    pub fn anti_affinity_keys(&self) -> impl Iterator<Item = &'a Name> {
         self.missing.iter().flat_map(Class::terms).map(|term| &term.topology_key)
     }
 }
@@ -200,9 +202,9 @@ impl<'a> Counting<'a> {
         self.waiting += 1;
         self.indexes.extend(pod.group.as_ref().and_then(|membership| membership.index));
         Class {
-            asks: &pod.asks,
+            requests: &pod.requests,
             requirements: &pod.requirements,
-            apart: pod.apart.as_ref(),
+            anti_affinity: pod.anti_affinity.as_ref(),
             labels: Cow::Borrowed(&pod.labels),
             part: part_of(pod, self.size),
             count: 1,
@@ -241,17 +243,17 @@ impl<'a> Counting<'a> {
         });
         match template {
             Some(template) => Class {
-                asks: &template.asks,
+                requests: &template.requests,
                 requirements: &template.requirements,
-                apart: template.apart.as_ref(),
+                anti_affinity: template.anti_affinity.as_ref(),
                 labels: Cow::Owned(self.labels(template)),
                 part,
                 count: 1,
             },
             None => Class {
-                asks: &self.like.asks,
+                requests: &self.like.requests,
                 requirements: &self.like.requirements,
-                apart: self.like.apart.as_ref(),
+                anti_affinity: self.like.anti_affinity.as_ref(),
                 labels: Cow::Borrowed(&self.like.labels),
                 part,
                 count: 1,

@@ -29,12 +29,12 @@ impl<'a> Search<'a> {
     }
 
     /// Seats everybody within an area, and tells whether it is within one domain of the preferred topology.
-    pub(super) fn seat<'s>(
+    pub(super) fn slot<'s>(
         &'s self,
         area: &Area<'a>,
         lens: Lens<'a, 's, '_>,
     ) -> Option<(Ground<'a, 's>, bool)> {
-        let preferred = &self.roster.membership.wishes.preferred;
+        let preferred = &self.roster.membership.topology.preferred;
         let narrower = preferred.as_ref().and_then(|key| self.view.domains(key));
         let Some(narrower) = narrower else {
             return self.seat_parts(&area.hosts, lens).map(|ground| (ground, true));
@@ -47,8 +47,8 @@ impl<'a> Search<'a> {
             (self.siblings_around(part), self.left_over(ground), self.hash(value))
         };
         let parts = area.divided_by(narrower).into_iter().filter(possible);
-        let seated = parts.filter_map(|part| Some((self.seat_parts(&part.hosts, lens)?, part)));
-        if let Some((ground, _)) = seated.min_by_key(|(ground, part)| rank(part, ground)) {
+        let assigned = parts.filter_map(|part| Some((self.seat_parts(&part.hosts, lens)?, part)));
+        if let Some((ground, _)) = assigned.min_by_key(|(ground, part)| rank(part, ground)) {
             return Some((ground, true));
         }
         self.seat_parts(&area.hosts, lens).map(|ground| (ground, false))
@@ -79,11 +79,12 @@ impl<'a> Search<'a> {
             let home = home(part);
             let possible = |domain: DomainId| home.map_or(!taken.contains(&domain), |home| home == domain);
             let areas = area.divided_by(domains).into_iter().filter(|area| area.domain.is_some_and(possible));
-            let seated = areas.filter_map(|area| {
+            let assigned = areas.filter_map(|area| {
                 let mut ground = self.ground(&area.hosts, lens);
                 ground.seat_all(|class| class.part == Some(part)).then_some((ground, area.domain))
             });
-            let (ground, domain) = seated.min_by_key(|(ground, domain)| (self.left_over(ground), *domain))?;
+            let (ground, domain) =
+                assigned.min_by_key(|(ground, domain)| (self.left_over(ground), *domain))?;
             taken.extend(domain);
             whole.adopt(&ground);
             if asking == Some(part) {

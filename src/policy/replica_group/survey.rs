@@ -35,7 +35,7 @@ pub fn groups(view: &View) -> Vec<(&'static str, usize)> {
     let placed = view.placed_groups().filter_map(|(group, mut pods)| Some((group, pods.next()?)));
     let waiting = view.waiting_groups().filter_map(|(group, mut pods)| Some((group, pods.next()?)));
     let unplaced = waiting.filter(|(group, _)| view.placed_members(group).len() == 0);
-    let wish = |pod: &Pod| pod.group.as_ref().is_some_and(|membership| membership.has_wishes());
+    let wish = |pod: &Pod| pod.group.as_ref().is_some_and(|membership| membership.has_topology_request());
     let mut counts = STANDINGS.map(|(standing, label)| (standing, label, 0));
     for (group, pod) in placed.chain(unplaced).filter(|(_, pod)| wish(pod)) {
         let standing = standing(group, pod, view);
@@ -49,7 +49,7 @@ fn standing(group: &GroupKey, pod: &Pod, view: &View) -> Standing {
     if placed == 0 {
         return Standing::Waiting;
     }
-    let required = pod.group.as_ref().and_then(|membership| membership.wishes.required.as_ref());
+    let required = pod.group.as_ref().and_then(|membership| membership.topology.required.as_ref());
     let domains = required.and_then(|key| view.domains(key));
     let roster = Roster::of_placed(pod, view);
     let (Some(domains), Some(roster)) = (domains, roster) else {
@@ -73,7 +73,7 @@ const ROOM: [(&str, i64); 4] = [("empty", 100), ("half_free", 50), ("some_free",
 /// How many domains there are of the topologies that groups require, by how much room they have.
 pub fn domains(view: &View) -> Vec<(&'static str, usize)> {
     let first = |pods: &mut dyn Iterator<Item = &std::sync::Arc<Pod>>| {
-        pods.next().and_then(|pod| pod.group.as_ref()?.wishes.required.clone())
+        pods.next().and_then(|pod| pod.group.as_ref()?.topology.required.clone())
     };
     let placed = view.placed_groups().filter_map(|(_, mut pods)| first(&mut pods));
     let waiting = view.waiting_groups().filter_map(|(_, mut pods)| first(&mut pods));

@@ -1,14 +1,14 @@
 //! `DoNotSchedule`: which candidates would skew too much.
 
-mod least;
+mod global_minimum;
 mod under_way;
 
-use self::least::Least;
-use self::under_way::{Newcomers, OpenPlacements};
-use super::census::Inclusion;
-use super::{Case, Census, NAME};
+use self::global_minimum::GlobalMinimum;
+use self::under_way::{NominatedPods, OpenPlacements};
+use super::domain_counts::Inclusion;
+use super::{Case, DomainCounts, NAME};
 use crate::policy::{Question, Rejection, Verdicts};
-use crate::view::{DomainId, HostId, Lies};
+use crate::view::{DomainId, HostDomain, HostId};
 
 const TOO_MUCH_SKEW: Rejection = Rejection {
     policy: NAME,
@@ -46,13 +46,13 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
         (0..question.candidates.len()).for_each(|at| verdicts.reject(at, &UNKNOWN_NODE));
         return;
     };
-    let newcomers = Newcomers::of(case, question);
+    let nominated = NominatedPods::of(case, question);
     let leavers = |at: usize| -> i64 {
         question.evicted_from(at).iter().map(|pod| i64::from(case.key.counts(pod))).sum()
     };
     for (at, name) in question.candidates.iter().enumerate() {
         let refusal = match question.view.host_id(name) {
-            Some(host) => limits.check(host, newcomers.on(host) - leavers(at)),
+            Some(host) => limits.check(host, nominated.on(host) - leavers(at)),
             None => Some(&UNKNOWN_NODE),
         };
         if let Some(why) = refusal {
@@ -67,7 +67,7 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
 /// The constraints at hand, with all that does not depend on the candidate.
 struct Limits<'a> {
     question: &'a Question<'a>,
-    census: Census<'a>,
+    domain_counts: DomainCounts<'a>,
     /// What a domain is compared with, for each constraint.
     least: Vec<Floor>,
     /// 1 if the pod is one of those that are counted.
@@ -79,39 +79,39 @@ struct Limits<'a> {
 /// The least count of all domains.
 struct Floor {
     /// If all goes as it seems.
-    seemingly: Least,
+    seemingly: GlobalMinimum,
     /// If only what is certain is counted; `None` if all of it is.
-    certainly: Option<Least>,
+    certainly: Option<GlobalMinimum>,
 }
 
 impl<'a> Limits<'a> {
     fn prepare(case: &'a Case<'a>, question: &'a Question<'a>, open: &OpenPlacements) -> Option<Self> {
-        let mut census = Census::prepare(case, &case.rules.hard, question)?;
-        census.count(question, true, |_, _| true);
-        let least = census.keys.iter().map(|key| {
+        let mut domain_counts = DomainCounts::prepare(case, &case.rules.hard, question)?;
+        domain_counts.count(question, true, |_, _| true);
+        let least = domain_counts.keys.iter().map(|key| {
             let min_domains = key.constraint.min_domains;
             let counted = |host: HostId| {
                 let counts = || Inclusion::of(host, question).counts_for(key.constraint);
-                census.takes_part(host, true) && counts()
+                domain_counts.takes_part(host, true) && counts()
             };
-            let certainly = open.certain_pods(key, counted).map(|pods| Least::of(min_domains, pods));
-            Floor { seemingly: Least::of(min_domains, key.pods.clone()), certainly }
+            let certainly = open.certain_pods(key, counted).map(|pods| GlobalMinimum::of(min_domains, pods));
+            Floor { seemingly: GlobalMinimum::of(min_domains, key.pods.clone()), certainly }
         });
         let (least, own) = (least.collect(), i64::from(case.key.selector.matches(&question.pod.labels)));
-        Some(Self { question, census, least, own, anywhere: open.anywhere })
+        Some(Self { question, domain_counts, least, own, anywhere: open.anywhere })
     }
 
     /// Why the pod must not go to a host on which there will be `change` more pods that count.
     fn check(&self, host: HostId, change: i64) -> Option<&'static Rejection> {
         // As kube-scheduler has it: on a node that does not take part, comings and goings change nothing.
-        let takes_part = change != 0 && self.census.takes_part(host, true);
+        let takes_part = change != 0 && self.domain_counts.takes_part(host, true);
         let inclusion = takes_part.then(|| Inclusion::of(host, self.question));
         let mut perhaps = None;
-        for (key, least) in self.census.keys.iter().zip(&self.least) {
+        for (key, least) in self.domain_counts.keys.iter().zip(&self.least) {
             let domain = match key.domains.of(host) {
-                Lies::In(domain) => domain,
-                Lies::Unlabelled => return Some(&NO_LABEL),
-                Lies::Nowhere => return Some(&UNKNOWN_NODE),
+                HostDomain::In(domain) => domain,
+                HostDomain::MissingLabel => return Some(&NO_LABEL),
+                HostDomain::UnknownNode => return Some(&UNKNOWN_NODE),
             };
             let counts = inclusion.is_some_and(|inclusion| inclusion.counts_for(key.constraint));
             let change = if counts { change } else { 0 };

@@ -1,8 +1,8 @@
 //! `ScheduleAnyway`: how good the candidates are.
 
-use super::{Case, Census};
+use super::{Case, DomainCounts};
 use crate::policy::Question;
-use crate::view::{HostId, Lies};
+use crate::view::{HostDomain, HostId};
 
 const MAX_NODE_SCORE: i64 = 100;
 
@@ -12,18 +12,18 @@ pub fn scores(case: &Case<'_>, question: &Question<'_>) -> Option<Vec<i64>> {
     if soft.is_empty() || question.view.node_count() == 0 {
         return None;
     }
-    let mut census = Census::prepare(case, soft, question)?;
-    let hosts = rated(&census, case.rules.require_all_keys, question);
+    let mut domain_counts = DomainCounts::prepare(case, soft, question)?;
+    let hosts = rated(&domain_counts, case.rules.require_all_keys, question);
 
     // Only domains that a candidate lies in are counted, and their number is the constraint's weight.
     let mut in_question: Vec<Vec<bool>> =
-        census.keys.iter().map(|key| vec![false; key.domains.len() + 1]).collect();
+        domain_counts.keys.iter().map(|key| vec![false; key.domains.len() + 1]).collect();
     for host in hosts.iter().flatten() {
-        for (key, domains) in census.keys.iter().zip(&mut in_question) {
+        for (key, domains) in domain_counts.keys.iter().zip(&mut in_question) {
             domains[key.domain_or_unlabelled(*host)] = true;
         }
     }
-    let weights: Vec<f64> = census
+    let weights: Vec<f64> = domain_counts
         .keys
         .iter()
         .zip(&in_question)
@@ -36,27 +36,32 @@ pub fn scores(case: &Case<'_>, question: &Question<'_>) -> Option<Vec<i64>> {
             ((size + 2) as f64).ln()
         })
         .collect();
-    census.count(question, case.rules.require_all_keys, |at, domain| in_question[at][domain]);
+    domain_counts.count(question, case.rules.require_all_keys, |at, domain| in_question[at][domain]);
 
-    let raw = hosts.iter().map(|host| host.map(|host| raw_score(&census, &weights, host))).collect();
+    let raw = hosts.iter().map(|host| host.map(|host| raw_score(&domain_counts, &weights, host))).collect();
     Some(normalise(raw))
 }
 
 /// The candidates that take part; the others are known not to, or not known at all.
-fn rated(census: &Census<'_>, require_all_keys: bool, question: &Question<'_>) -> Vec<Option<HostId>> {
-    let rated =
-        |name: &str| question.view.host_id(name).filter(|host| census.takes_part(*host, require_all_keys));
+fn rated(
+    domain_counts: &DomainCounts<'_>,
+    require_all_keys: bool,
+    question: &Question<'_>,
+) -> Vec<Option<HostId>> {
+    let rated = |name: &str| {
+        question.view.host_id(name).filter(|host| domain_counts.takes_part(*host, require_all_keys))
+    };
     question.candidates.iter().map(|name| rated(name)).collect()
 }
 
 /// The more of the workload's pods are near, the higher: normalisation turns it round. `maxSkew - 1` waters down
 /// differences between domains.
-fn raw_score(census: &Census<'_>, weights: &[f64], host: HostId) -> i64 {
+fn raw_score(domain_counts: &DomainCounts<'_>, weights: &[f64], host: HostId) -> i64 {
     let mut score = 0.0;
-    for (key, weight) in census.keys.iter().zip(weights) {
-        let Lies::In(domain) = key.domains.of(host) else { continue };
+    for (key, weight) in domain_counts.keys.iter().zip(weights) {
+        let HostDomain::In(domain) = key.domains.of(host) else { continue };
         let matching = if key.constraint.is_per_host() {
-            i64::from(census.counter.on(host))
+            i64::from(domain_counts.counter.on(host))
         } else {
             key.pods[domain].unwrap_or(0)
         };

@@ -25,9 +25,9 @@ func amountsOf(resource fwk.Resource) Amounts {
 	return amounts
 }
 
-// asksOf finds what NodeResourcesFit made out of the pod's requests. Its type is not exported, but
+// requestsOf finds what NodeResourcesFit made out of the pod's requests. Its type is not exported, but
 // the fields are.
-func asksOf(state fwk.CycleState) (Amounts, error) {
+func requestsOf(state fwk.CycleState) (Amounts, error) {
 	data, err := state.Read("PreFilter" + noderesources.Name)
 	if err != nil {
 		return nil, err

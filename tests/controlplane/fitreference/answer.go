@@ -33,12 +33,12 @@ func (asked *Case) answer() (any, error) {
 		}
 		answer.Plugins[plugin.name] = statuses
 		if plugin.name == noderesources.Name {
-			if answer.Asks, err = asksOf(state); err != nil {
+			if answer.Requests, err = requestsOf(state); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if answer.Takes, err = asked.takes(); err != nil {
+	if answer.Allocated, err = asked.allocated(); err != nil {
 		return nil, err
 	}
 	if answer.Nodes, err = asked.nodes(snapshot); err != nil {
@@ -84,9 +84,9 @@ func (asked *Case) ask(
 	return state, statuses, nil
 }
 
-// takes leaves out pods that kube-scheduler has not heard of.
-func (asked *Case) takes() (map[string]Amounts, error) {
-	takes := make(map[string]Amounts)
+// allocated leaves out pods that kube-scheduler has not heard of.
+func (asked *Case) allocated() (map[string]Amounts, error) {
+	allocated := make(map[string]Amounts)
 	for _, pod := range append([]*v1.Pod{asked.Pod}, asked.Pods...) {
 		if !harness.Known(pod) {
 			continue
@@ -95,9 +95,9 @@ func (asked *Case) takes() (map[string]Amounts, error) {
 		if err != nil {
 			return nil, err
 		}
-		takes[string(pod.UID)] = amountsOf(info.CalculateResource().Resource)
+		allocated[string(pod.UID)] = amountsOf(info.CalculateResource().Resource)
 	}
-	return takes, nil
+	return allocated, nil
 }
 
 func (asked *Case) nodes(snapshot *schedulercache.Snapshot) (map[string]Node, error) {

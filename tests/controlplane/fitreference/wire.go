@@ -22,10 +22,10 @@ type Answer struct {
 	ID int64 `json:"id"`
 	// Plugins holds one status per candidate, by the name of the plugin.
 	Plugins map[string][]harness.Status `json:"plugins"`
-	// Asks is what the pod asks for while it is to be placed.
-	Asks Amounts `json:"asks"`
-	// Takes is what every pod takes on a node, by UID.
-	Takes map[string]Amounts `json:"takes"`
+	// Requests is what the pod requests while it is to be placed.
+	Requests Amounts `json:"requests"`
+	// Allocated is what every pod has on a node, by UID.
+	Allocated map[string]Amounts `json:"allocated"`
 	// Nodes are all nodes, by name.
 	Nodes map[string]Node `json:"nodes"`
 	// Quantities are in the order of the case; what cannot be read is null.

@@ -1,5 +1,6 @@
 use super::{
-    Audience, DefaultWishes, Flaw, Membership, Recogniser, Rule, Scope, Size, Source, Wishes, flaw, is_kept,
+    Audience, DefaultTopologyRequest, Flaw, Membership, Recogniser, Rule, Scope, Size, Source,
+    TopologyRequest, flaw, is_kept,
 };
 use crate::fixtures::pod;
 use crate::model::{Name, Pod, Selector};
@@ -80,8 +81,8 @@ fn sizes_indexes_and_wishes_of_each_source() {
     assert_eq!((lws.size, lws.index), (Some(4), Some(2)));
     let rack = Some(Name::from("example.com/rack"));
     assert_eq!(
-        lws.wishes,
-        Wishes { required: rack.clone(), preferred: None, exclusive: Some(Scope::Namespace) }
+        lws.topology,
+        TopologyRequest { required: rack.clone(), preferred: None, exclusive: Some(Scope::Namespace) }
     );
     assert_eq!(
         lws.subgroup.map(|part| (part.size, part.topology)),
@@ -97,14 +98,14 @@ fn sizes_indexes_and_wishes_of_each_source() {
     )
     .expect("a pod group");
     assert_eq!((kueue.size, kueue.index), (Some(3), Some(1)));
-    assert_eq!(kueue.wishes, Wishes { required: None, preferred: rack.clone(), exclusive: None });
+    assert_eq!(kueue.topology, TopologyRequest { required: None, preferred: rack.clone(), exclusive: None });
 
     let job = member(
         &[("jobset.sigs.k8s.io/job-key", "k"), ("batch.kubernetes.io/job-completion-index", "5")],
         &[("alpha.jobset.sigs.k8s.io/exclusive-topology", "example.com/rack")],
     )
     .expect("a job");
-    assert_eq!((job.size, job.index, job.wishes.exclusive), (None, Some(5), Some(Scope::Cluster)));
+    assert_eq!((job.size, job.index, job.topology.exclusive), (None, Some(5), Some(Scope::Cluster)));
 
     let own = member(
         &LWS,
@@ -117,19 +118,22 @@ fn sizes_indexes_and_wishes_of_each_source() {
     )
     .expect("a replica");
     let block = Some(Name::from("example.com/block"));
-    assert_eq!(own.wishes, Wishes { required: block, preferred: rack, exclusive: Some(Scope::Set) });
+    assert_eq!(
+        own.topology,
+        TopologyRequest { required: block, preferred: rack, exclusive: Some(Scope::Set) }
+    );
 }
 
 #[test]
 fn rules_and_default_wishes_of_the_operator() {
-    let wishes = |key: &str| Wishes { required: Some(key.into()), ..Wishes::default() };
+    let requiring = |key: &str| TopologyRequest { required: Some(key.into()), ..TopologyRequest::default() };
     let audience =
         |namespace: &str| Audience { namespaces: vec![namespace.into()], pods: Selector::default() };
     let rule = |namespace, size| Rule {
         audience: audience(namespace),
         label: "gang".into(),
         size,
-        wishes: wishes("rack"),
+        topology: requiring("rack"),
     };
     let recogniser = Recogniser {
         rules: vec![
@@ -138,28 +142,28 @@ fn rules_and_default_wishes_of_the_operator() {
             rule("default", Size::Number(7)),
         ],
         defaults: vec![
-            DefaultWishes {
+            DefaultTopologyRequest {
                 audience: audience("elsewhere"),
                 sources: Source::ALL.to_vec(),
-                wishes: wishes("block"),
+                topology: requiring("block"),
             },
-            DefaultWishes {
+            DefaultTopologyRequest {
                 audience: Audience::default(),
                 sources: vec![Source::LeaderWorkerSet],
-                wishes: wishes("zone"),
+                topology: requiring("zone"),
             },
         ],
         ..Recogniser::default()
     };
     let gang = recogniser.recognise(&with(&[("gang", "a")], &[("count", "5")])).expect("a gang");
-    assert_eq!((gang.group.source, gang.size, &gang.wishes), (Source::Rule, Some(5), &wishes("rack")));
+    assert_eq!((gang.group.source, gang.size, &gang.topology), (Source::Rule, Some(5), &requiring("rack")));
     let lws = recogniser.recognise(&with(&LWS, &[])).expect("a replica");
-    assert_eq!(lws.wishes, wishes("zone"));
+    assert_eq!(lws.topology, requiring("zone"));
     let asked =
         recogniser.recognise(&with(&LWS, &[("berth.dev/required-topology", "rack")])).expect("a replica");
-    assert_eq!(asked.wishes, wishes("rack"), "who asks for something gets no default");
+    assert_eq!(asked.topology, requiring("rack"), "who asks for something gets no default");
     let kueue = recogniser.recognise(&with(&[KUEUE], &[])).expect("a pod group");
-    assert!(kueue.wishes.are_none());
+    assert!(kueue.topology.is_none());
 }
 
 #[test]

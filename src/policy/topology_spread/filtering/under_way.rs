@@ -7,14 +7,14 @@ use crate::ledger::Phase;
 use crate::model::{Pod, Uid};
 use crate::policy::Question;
 use crate::policy::topology_spread::Case;
-use crate::policy::topology_spread::census::Key;
-use crate::view::{HostId, Lies};
+use crate::policy::topology_spread::domain_counts::Key;
+use crate::view::{HostDomain, HostId};
 
 /// Pods of the workload that are on no node yet and for which preemption made room: a pod that ranks no higher must
 /// leave it to them. kube-scheduler counts those of the very node that it looks at, and so does this.
-pub struct Newcomers(HashMap<HostId, i64>);
+pub struct NominatedPods(HashMap<HostId, i64>);
 
-impl Newcomers {
+impl NominatedPods {
     pub fn of(case: &Case<'_>, question: &Question<'_>) -> Self {
         let view = question.view;
         let counts = |pod: &&Arc<Pod>| {
@@ -23,10 +23,10 @@ impl Newcomers {
             // One that was offered nodes since is counted wherever it may have gone.
             ranks && selected && view.ledger().get(&pod.uid).is_none()
         };
-        let mut newcomers = HashMap::new();
+        let mut nominated = HashMap::new();
         let mut add = |node: &str, pods: usize| {
             if let Some(host) = view.host_id(node).filter(|_| pods > 0) {
-                newcomers.insert(host, i64::try_from(pods).unwrap_or(i64::MAX));
+                nominated.insert(host, i64::try_from(pods).unwrap_or(i64::MAX));
             }
         };
         if view.nominated_nodes() <= question.candidates.len() {
@@ -37,7 +37,7 @@ impl Newcomers {
                 .iter()
                 .for_each(|node| add(node, view.nominated_to(node).filter(counts).count()));
         }
-        Self(newcomers)
+        Self(nominated)
     }
 
     pub fn on(&self, host: HostId) -> i64 {
@@ -87,7 +87,7 @@ impl OpenPlacements {
         }
         let mut pods = key.pods.clone();
         for host in self.doubtful.iter().filter(|host| counted(**host)) {
-            if let Lies::In(domain) = key.domains.of(*host)
+            if let HostDomain::In(domain) = key.domains.of(*host)
                 && let Some(pods) = &mut pods[domain]
             {
                 *pods -= 1;

@@ -4,7 +4,7 @@ use super::{Labels, Name, Pod, Selector};
 
 /// One term of required pod anti-affinity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Apart {
+pub struct AntiAffinityTerm {
     /// The topology key of whose domains none is shared.
     pub topology_key: Name,
     /// With pods that this selects; absent selects none.
@@ -15,7 +15,7 @@ pub struct Apart {
     pub namespace_selector: Option<Selector>,
 }
 
-impl Apart {
+impl AntiAffinityTerm {
     /// Whether it is meant for a pod with these labels, in a namespace of this name and with these labels.
     pub fn concerns(&self, labels: &Labels, namespace: &Name, namespace_labels: &Labels) -> bool {
         let there = || {
@@ -28,7 +28,7 @@ impl Apart {
 
 impl Pod {
     /// Its terms of required anti-affinity.
-    pub fn apart(&self) -> &[Apart] {
-        self.apart.as_deref().unwrap_or_default()
+    pub fn anti_affinity_terms(&self) -> &[AntiAffinityTerm] {
+        self.anti_affinity.as_deref().unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use dashmap::DashMap;
 
-use crate::cluster::announcer::{Announcement, Announcer};
+use crate::cluster::event_recorder::{EventRecorder, PodEvent};
 use crate::ledger::Reservation;
 use crate::metrics::Metrics;
 use crate::model::{GroupKey, Membership, Pod};
@@ -27,23 +27,24 @@ enum State {
 /// What has been said.
 ///
 /// Groups are independent of each other, and what is said depends on nothing else: a concurrent map will do.
-pub struct GroupNews {
+pub struct GroupEvents {
     last: DashMap<Arc<GroupKey>, State>,
     /// When the first member of those that are being placed was bound.
     begun: DashMap<Arc<GroupKey>, Instant>,
-    announcer: Announcer,
+    event_recorder: EventRecorder,
     metrics: Arc<Metrics>,
 }
 
-impl GroupNews {
+impl GroupEvents {
     /// Nothing said so far.
-    pub fn new(announcer: Announcer, metrics: Arc<Metrics>) -> Self {
-        Self { last: DashMap::new(), begun: DashMap::new(), announcer, metrics }
+    pub fn new(event_recorder: EventRecorder, metrics: Arc<Metrics>) -> Self {
+        Self { last: DashMap::new(), begun: DashMap::new(), event_recorder, metrics }
     }
 
     /// Filter answered for a pod.
     pub fn filtered(&self, pod: &Pod, verdicts: &Verdicts) {
-        let Some(membership) = pod.group.as_ref().filter(|membership| membership.has_wishes()) else {
+        let Some(membership) = pod.group.as_ref().filter(|membership| membership.has_topology_request())
+        else {
             return;
         };
         if verdicts.passing() > 0 {
@@ -59,7 +60,8 @@ impl GroupNews {
     /// A pod was bound, and this is the cluster with it.
     pub fn bound(&self, uid: &str, view: &View) {
         let Some((_, pod)) = view.placement(uid) else { return };
-        let Some(membership) = pod.group.as_ref().filter(|membership| membership.has_wishes()) else {
+        let Some(membership) = pod.group.as_ref().filter(|membership| membership.has_topology_request())
+        else {
             return;
         };
         let group = &membership.group;
@@ -99,7 +101,7 @@ impl GroupNews {
         let GroupKey { set, index, .. } = &*membership.group;
         tracing::info!(group = %set, index = &**index, pod = %pod.key, reason, message, "replica group");
         let (pod, uid) = (pod.key.clone(), pod.uid.clone());
-        self.announcer.announce(Announcement { pod, uid, reason, message, is_warning });
+        self.event_recorder.announce(PodEvent { pod, uid, reason, message, is_warning });
     }
 
     /// Forgets groups of which nobody is left.

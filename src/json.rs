@@ -2,24 +2,25 @@
 //!
 //! Only the fields named here are looked at, so an object is refused only if one of *those* is broken.
 
-mod objects;
+pub mod interner;
 mod quantities;
 mod resources;
+mod shapes;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use self::objects as json;
-pub use self::objects::{ListMeta, PodObject};
+pub use self::interner::Interner;
 use self::quantities::Quantities;
-use super::Interner;
+use self::shapes as json;
+pub use self::shapes::{ListMeta, PodObject};
 use crate::model::group::recognition;
 use crate::model::label_syntax::{is_label_key, is_label_value};
 use crate::model::requirements::{Expression, Term, Toleration};
 use crate::model::selector::Requirement;
 use crate::model::{
-    Apart, Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
-    Requirements, Selector, Service, Taint, Template, Workload,
+    AntiAffinityTerm, Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object,
+    ObjectKey, Pod, Requirements, Selector, Service, Taint, Template, Workload,
 };
 
 /// What became of an object.
@@ -153,10 +154,10 @@ fn template(mut object: json::PodTemplate, of: &ObjectKey, interner: &Interner) 
     let spec = object.spec.as_ref();
     Template {
         labels: interner.labels(pairs),
-        asks: interner.resources(resources::of_spec(spec, interner)),
+        requests: interner.resources(resources::of_spec(spec, interner)),
         requirements: spec
             .map_or_else(Requirements::nothing, |spec| interner.requirements(requirements_of(spec))),
-        apart: spec.and_then(|spec| apart(spec, &of.namespace, interner)),
+        anti_affinity: spec.and_then(|spec| anti_affinity_terms(spec, &of.namespace, interner)),
     }
 }
 
@@ -171,10 +172,10 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
     let key = key_of(meta, interner);
     let labels = interner.labels(meta.labels.iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v)));
     let annotations = meta.annotations.iter().flat_map(|annotations| &annotations.0).map(|(k, v)| (k, v));
-    let (asks, takes) = resources::of_pod(object, interner);
-    let asks = interner.resources(asks);
+    let (requests, allocated) = resources::of_pod(object, interner);
+    let requests = interner.resources(requests);
     // Mostly the same, and then one look-up less.
-    let takes = if *asks == takes { asks.clone() } else { interner.resources(takes) };
+    let allocated = if *requests == allocated { requests.clone() } else { interner.resources(allocated) };
     let node = spec.and_then(|spec| name(&spec.node_name));
     Pod {
         // Not interned: UIDs are all different.
@@ -182,7 +183,7 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
         group: None,
         requirements: spec
             .map_or_else(Requirements::nothing, |spec| interner.requirements(requirements_of(spec))),
-        apart: spec.and_then(|spec| apart(spec, &key.namespace, interner)),
+        anti_affinity: spec.and_then(|spec| anti_affinity_terms(spec, &key.namespace, interner)),
         key,
         labels,
         annotations: interner.labels(annotations),
@@ -197,8 +198,8 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
             .and_then(|spec| spec.topology_spread_constraints.as_ref())
             .is_some_and(|constraints| !constraints.is_empty()),
         failed_attempt: status.and_then(failed_attempt),
-        asks,
-        takes,
+        requests,
+        allocated,
     }
 }
 
@@ -231,7 +232,11 @@ fn requirements_of(spec: &json::PodSpec) -> Requirements {
 }
 
 /// Terms of required anti-affinity. One that cannot be understood is passed over: the API server admits none such.
-fn apart(spec: &json::PodSpec, namespace: &Name, interner: &Interner) -> Option<Arc<[Apart]>> {
+fn anti_affinity_terms(
+    spec: &json::PodSpec,
+    namespace: &Name,
+    interner: &Interner,
+) -> Option<Arc<[AntiAffinityTerm]>> {
     let required = spec
         .affinity
         .as_ref()
@@ -246,7 +251,7 @@ fn apart(spec: &json::PodSpec, namespace: &Name, interner: &Interner) -> Option<
         if namespaces.is_empty() && term.namespace_selector.is_none() {
             namespaces.push(namespace.clone());
         }
-        Some(Apart {
+        Some(AntiAffinityTerm {
             topology_key: interner.name(&term.topology_key),
             selector: read(&term.label_selector).ok()?,
             namespaces: namespaces.into(),

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Something to tell about a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Announcement {
+pub struct PodEvent {
     /// The pod.
     pub pod: ObjectKey,
     /// Its UID.
@@ -36,12 +36,12 @@ pub struct Announcement {
 
 /// Takes announcements and never waits.
 #[derive(Clone, Debug)]
-pub struct Announcer {
-    sender: Option<mpsc::Sender<Announcement>>,
+pub struct EventRecorder {
+    sender: Option<mpsc::Sender<PodEvent>>,
     metrics: Arc<Metrics>,
 }
 
-impl Announcer {
+impl EventRecorder {
     /// One that tells nobody, where there is no API server.
     pub fn silent(metrics: Arc<Metrics>) -> Self {
         Self { sender: None, metrics }
@@ -54,28 +54,28 @@ impl Announcer {
     }
 
     /// Tells it, sooner or later, or never if there is too much to tell.
-    pub fn announce(&self, announcement: Announcement) {
+    pub fn announce(&self, event: PodEvent) {
         if let Some(sender) = &self.sender
-            && sender.try_send(announcement).is_err()
+            && sender.try_send(event).is_err()
         {
             self.metrics.groups.events.with_label_values(&["dropped"]).inc();
         }
     }
 }
 
-async fn post_all(client: Client, mut receiver: mpsc::Receiver<Announcement>, metrics: Arc<Metrics>) {
-    while let Some(announcement) = receiver.recv().await {
-        let posted = tokio::time::timeout(PATIENCE, post(&client, &announcement)).await;
+async fn post_all(client: Client, mut receiver: mpsc::Receiver<PodEvent>, metrics: Arc<Metrics>) {
+    while let Some(event) = receiver.recv().await {
+        let posted = tokio::time::timeout(PATIENCE, post(&client, &event)).await;
         let result = if matches!(posted, Ok(Ok(()))) { "posted" } else { "failed" };
         metrics.groups.events.with_label_values(&[result]).inc();
         if result == "failed" {
-            tracing::debug!(pod = %announcement.pod, reason = announcement.reason, "event not posted");
+            tracing::debug!(pod = %event.pod, reason = event.reason, "event not posted");
         }
     }
 }
 
-async fn post(client: &Client, announcement: &Announcement) -> Result<(), kube::Error> {
-    let Announcement { pod, uid, reason, message, is_warning } = announcement;
+async fn post(client: &Client, event: &PodEvent) -> Result<(), kube::Error> {
+    let PodEvent { pod, uid, reason, message, is_warning } = event;
     let now = Timestamp::try_from(SystemTime::now()).ok().map(Time);
     // Unique enough: one pod has one such piece of news at a time.
     let stamp = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();

@@ -1,5 +1,5 @@
 use super::{Slimmed, slim};
-use crate::cluster::Interner;
+use crate::json::Interner;
 use crate::model::{Kind, Object};
 
 fn kept(kind: Kind, text: &str) -> Object {
@@ -114,7 +114,8 @@ fn selectors_of_every_owner_kind_are_read() {
 fn requests(spec: &str, status: &str) -> [(i64, i64, i64); 2] {
     let text = format!(r#"{{"metadata":{{"name":"p"}},"spec":{spec},"status":{status}}}"#);
     let Object::Pod(pod) = kept(Kind::Pod, &text) else { panic!("not a pod") };
-    [&pod.asks, &pod.takes].map(|amounts| (amounts.milli_cpu, amounts.memory, amounts.scalar("a.com/gpu")))
+    [&pod.requests, &pod.allocated]
+        .map(|amounts| (amounts.milli_cpu, amounts.memory, amounts.scalar("a.com/gpu")))
 }
 
 /// A container with requests; more fields may follow.

@@ -10,18 +10,18 @@ use crate::model::{Pod, Uid};
 
 /// Pods by key and UID. Cheap to clone, and cheap to change also where a key has thousands of pods.
 #[derive(Clone, Debug)]
-pub struct Gatherings<K> {
+pub struct PodIndex<K> {
     by_key: HashMap<K, HashMap<Uid, Arc<Pod>>>,
     nobody: HashMap<Uid, Arc<Pod>>,
 }
 
-impl<K> Default for Gatherings<K> {
+impl<K> Default for PodIndex<K> {
     fn default() -> Self {
         Self { by_key: HashMap::default(), nobody: HashMap::default() }
     }
 }
 
-impl<K: Clone + Eq + Hash> Gatherings<K> {
+impl<K: Clone + Eq + Hash> PodIndex<K> {
     /// The pods under a key.
     pub fn of<Q>(&self, key: &Q) -> impl ExactSizeIterator<Item = &Arc<Pod>>
     where

@@ -3,7 +3,7 @@
 use crate::view::DomainId;
 
 /// What the fullest domain is compared with: the least count of all domains, or 0 if there are too few of them.
-pub struct Least {
+pub struct GlobalMinimum {
     pods: Vec<Option<i64>>,
     enough: bool,
     /// The domain with the least, and the least of all others.
@@ -11,7 +11,7 @@ pub struct Least {
     next: Option<i64>,
 }
 
-impl Least {
+impl GlobalMinimum {
     pub fn of(min_domains: usize, pods: Vec<Option<i64>>) -> Self {
         let known = || pods.iter().enumerate().filter_map(|(domain, pods)| Some((domain, (*pods)?)));
         let lowest = known().min_by_key(|(_, pods)| *pods).map_or(0, |(domain, _)| domain);
@@ -40,7 +40,7 @@ impl Least {
     }
 }
 
-impl Least {
+impl GlobalMinimum {
     /// The most it can be if the count of one domain changes by so much, and so many pods come on top wherever they
     /// lift it most: they fill up the emptiest domains, like water.
     pub fn at_most(&self, domain: DomainId, change: i64, more: i64) -> i64 {
@@ -66,7 +66,7 @@ impl Least {
 
 #[cfg(test)]
 mod tests {
-    use super::Least;
+    use super::GlobalMinimum;
 
     #[test]
     fn a_change_of_one_domain_is_as_good_as_counting_again() {
@@ -77,8 +77,8 @@ mod tests {
                     for change in -1..=3 {
                         let mut changed = pods.clone();
                         changed[domain] = changed[domain].map(|pods| pods + change);
-                        let expected = Least::of(min_domains, changed).with(domain, 0);
-                        let found = Least::of(min_domains, pods.clone()).with(domain, change);
+                        let expected = GlobalMinimum::of(min_domains, changed).with(domain, 0);
+                        let found = GlobalMinimum::of(min_domains, pods.clone()).with(domain, change);
                         assert_eq!(found, expected, "{pods:?} {min_domains} {domain} {change}");
                     }
                 }
@@ -97,16 +97,16 @@ mod tests {
             (vec![0, 3], 9, 6),
             (vec![4], 3, 7),
         ] {
-            let least = Least::of(1, pods.iter().copied().map(Some).collect());
+            let least = GlobalMinimum::of(1, pods.iter().copied().map(Some).collect());
             assert_eq!(least.at_most(0, 0, more), expected, "{pods:?} and {more} more");
         }
-        let few = Least::of(9, vec![Some(1), Some(2)]);
+        let few = GlobalMinimum::of(9, vec![Some(1), Some(2)]);
         assert_eq!(few.at_most(0, 0, 5), 0, "with too few domains it stays 0");
     }
 
     #[test]
     fn too_few_domains_count_as_an_empty_one() {
-        assert_eq!(Least::of(3, vec![Some(4), Some(5)]).with(0, 0), 0);
-        assert_eq!(Least::of(2, vec![Some(4), Some(5)]).with(0, 0), 4);
+        assert_eq!(GlobalMinimum::of(3, vec![Some(4), Some(5)]).with(0, 0), 0);
+        assert_eq!(GlobalMinimum::of(2, vec![Some(4), Some(5)]).with(0, 0), 4);
     }
 }

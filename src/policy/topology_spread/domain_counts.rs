@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::Case;
 use super::rules::Constraint;
 use crate::policy::Question;
-use crate::view::{Counter, DomainId, Domains, HostId, Lies};
+use crate::view::{Counter, DomainId, Domains, HostDomain, HostId};
 
 /// What is known of the constraints at hand, in their order.
-pub struct Census<'a> {
+pub struct DomainCounts<'a> {
     pub counter: &'a Counter,
     pub keys: Vec<Key<'a>>,
 }
@@ -22,7 +22,7 @@ pub struct Key<'a> {
     pub pods: Vec<Option<i64>>,
 }
 
-impl<'a> Census<'a> {
+impl<'a> DomainCounts<'a> {
     /// `None` if the view was not prepared for this case: see `Policy::needs`.
     pub fn prepare(case: &Case<'_>, constraints: &'a [Constraint], question: &Question<'a>) -> Option<Self> {
         let counter = question.view.counter(&case.key)?;
@@ -56,11 +56,11 @@ impl<'a> Census<'a> {
                     }
                     continue;
                 }
-                for (lies, matching) in key.domains.all().zip(counts()) {
-                    let domain = match lies {
-                        Lies::In(domain) => domain,
-                        Lies::Unlabelled if !require_all_keys => key.unlabelled(),
-                        Lies::Unlabelled | Lies::Nowhere => continue,
+                for (domain_of_host, matching) in key.domains.all().zip(counts()) {
+                    let domain = match domain_of_host {
+                        HostDomain::In(domain) => domain,
+                        HostDomain::MissingLabel if !require_all_keys => key.unlabelled(),
+                        HostDomain::MissingLabel | HostDomain::UnknownNode => continue,
                     };
                     if wanted(at, domain) {
                         *key.pods[domain].get_or_insert(0) += i64::from(matching);
@@ -87,9 +87,9 @@ impl<'a> Census<'a> {
     /// Whether the host's node is known and, if asked for, carries every topology label.
     pub fn takes_part(&self, host: HostId, require_all_keys: bool) -> bool {
         self.keys.iter().all(|key| match key.domains.of(host) {
-            Lies::In(_) => true,
-            Lies::Unlabelled => !require_all_keys,
-            Lies::Nowhere => false,
+            HostDomain::In(_) => true,
+            HostDomain::MissingLabel => !require_all_keys,
+            HostDomain::UnknownNode => false,
         })
     }
 }
@@ -131,8 +131,8 @@ impl Key<'_> {
     /// The domain of a host. A missing label reads as an empty value, as in a Go map.
     pub fn domain_or_unlabelled(&self, host: HostId) -> DomainId {
         match self.domains.of(host) {
-            Lies::In(domain) => domain,
-            Lies::Unlabelled | Lies::Nowhere => self.unlabelled(),
+            HostDomain::In(domain) => domain,
+            HostDomain::MissingLabel | HostDomain::UnknownNode => self.unlabelled(),
         }
     }
 

@@ -12,10 +12,10 @@
 use std::collections::BTreeMap;
 
 use super::Quantities;
-use super::objects::{
+use super::shapes::{
     ContainerObject, ContainerStatus, NodeObject, PodObject, PodSpec, PodStatus, ResourcesObject,
 };
-use crate::cluster::Interner;
+use crate::json::Interner;
 use crate::model::resources::is_scalar;
 use crate::model::{Quantity, Resources};
 
