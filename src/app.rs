@@ -109,8 +109,8 @@ impl App {
 
         let Connected { api, binder, event_recorder, mut background } =
             connect(&options.source, &shared).await?;
-        let news = Arc::new(GroupEvents::new(event_recorder, shared.metrics.clone()));
-        background.push(shared.keep_up(news.clone()));
+        let group_events = Arc::new(GroupEvents::new(event_recorder, shared.metrics.clone()));
+        background.push(shared.keep_up(group_events.clone()));
         let engine = Engine::new(&shared.config.load(), shared.metrics.clone());
         let engine = Arc::new(ArcSwap::from_pointee(engine));
         if let Some(file) = options.config {
@@ -131,7 +131,7 @@ impl App {
             freshness: shared.freshness.clone(),
             config: shared.config.clone(),
             metrics: shared.metrics.clone(),
-            news: news.clone(),
+            group_events: group_events.clone(),
             api,
             level,
             draining: draining.clone(),
@@ -143,7 +143,7 @@ impl App {
             binder,
             config: shared.config.clone(),
             interner: shared.interner.clone(),
-            news,
+            group_events,
             metrics: shared.metrics.clone(),
         })));
 
@@ -203,11 +203,12 @@ impl App {
 }
 
 impl Shared {
-    fn keep_up(&self, news: Arc<GroupEvents>) -> JoinHandle<()> {
+    fn keep_up(&self, group_events: Arc<GroupEvents>) -> JoinHandle<()> {
         let (store, freshness, interner) =
             (self.store.clone(), self.freshness.clone(), self.interner.clone());
         tokio::spawn(async move {
-            let upkeep = || upkeep::run(store.clone(), freshness.clone(), interner.clone(), news.clone());
+            let upkeep =
+                || upkeep::run(store.clone(), freshness.clone(), interner.clone(), group_events.clone());
             supervise("upkeep", || {}, upkeep).await;
         })
     }

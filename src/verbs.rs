@@ -138,7 +138,7 @@ pub struct Verbs {
     /// Shared strings.
     pub interner: Arc<Interner>,
     /// Who tells people about groups.
-    pub news: Arc<GroupEvents>,
+    pub group_events: Arc<GroupEvents>,
     /// Who counts.
     pub metrics: Arc<Metrics>,
 }
@@ -157,7 +157,7 @@ impl Verbs {
             engine: Arc::new(ArcSwap::from_pointee(Engine::new(&config, metrics.clone()))),
             config: Arc::new(ArcSwap::from_pointee(config)),
             interner: Arc::default(),
-            news: Arc::new(GroupEvents::new(EventRecorder::silent(metrics.clone()), metrics.clone())),
+            group_events: Arc::new(GroupEvents::new(EventRecorder::silent(metrics.clone()), metrics.clone())),
             store,
             freshness,
             metrics,
@@ -194,7 +194,7 @@ impl Verbs {
             Ok((verdicts, false, false)) => {
                 let offer = self.offer(&candidates, &verdicts);
                 self.record(&pod, offer, &verdicts);
-                self.news.filtered(&pod, &verdicts);
+                self.group_events.filtered(&pod, &verdicts);
                 return Ok(Some(reply::filter(&candidates, &verdicts)));
             }
             Ok((verdicts, true, false)) => {
@@ -314,7 +314,7 @@ impl Verbs {
         });
         let (result, reason) = match self.binder.bind(&order).await {
             Ok(()) => {
-                self.news.bound(&order.uid, &self.store.view());
+                self.group_events.bound(&order.uid, &self.store.view());
                 ("bound", String::new())
             }
             Err(error @ BindError::Refused(_)) => {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use berth::cluster::{Announcer, Binder, Freshness, Interner, Store};
+use berth::cluster::{Binder, EventRecorder, Freshness, Store};
 use berth::config::Config;
 use berth::engine::Engine;
+use berth::json::Interner;
 use berth::metrics::Metrics;
 use berth::model::{Node, Object, ObjectKey, Pod};
 use berth::policy::{Policy, Question, Rejection, Verdicts};
 use berth::server::verbs_service::VerbsService;
-use berth::verbs::{GroupNews, Verbs};
+use berth::verbs::{GroupEvents, Verbs};
 use berth::view::change::Change;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -61,7 +62,7 @@ impl Served {
         freshness.mark_all_current();
         let faulty = Arc::new(AtomicBool::new(true));
         let verbs = Verbs {
-            news: Arc::new(GroupNews::new(Announcer::silent(metrics.clone()), metrics.clone())),
+            group_events: Arc::new(GroupEvents::new(EventRecorder::silent(metrics.clone()), metrics.clone())),
             binder: Binder::InMemory(store.clone()),
             store: store.clone(),
             freshness,

@@ -18,7 +18,7 @@ pub async fn run(
     store: Arc<Store>,
     freshness: Arc<Freshness>,
     interner: Arc<Interner>,
-    news: Arc<GroupEvents>,
+    group_events: Arc<GroupEvents>,
 ) {
     let mut ticks: u32 = 0;
     let mut last = Instant::now();
@@ -40,7 +40,7 @@ pub async fn run(
                 });
             }
             interner.sweep();
-            news.forget(&store.view());
+            group_events.forget(&store.view());
         }
     }
 }

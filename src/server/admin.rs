@@ -35,7 +35,7 @@ pub struct AdminService {
     /// What is measured.
     pub metrics: Arc<Metrics>,
     /// What is said about groups.
-    pub news: Arc<GroupEvents>,
+    pub group_events: Arc<GroupEvents>,
     /// The API server to compare with, unless the cluster came from a file.
     pub api: Option<Api>,
     /// The log level.
@@ -101,7 +101,7 @@ impl AdminService {
     fn metrics(&self) -> Answer {
         let view = self.store.view();
         self.metrics.set_view(&view);
-        self.news.publish(&view);
+        self.group_events.publish(&view);
         self.freshness.publish(&self.metrics);
         answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", self.metrics.render())
     }

@@ -157,7 +157,7 @@ impl Scheduler {
 /// Required anti-affinity between a pod and those on a host, both ways. Hosts are all that the files ask for.
 fn keeps_apart(pod: &Pod, host: &Host) -> bool {
     let objects = |own: &Pod, other: &Pod| {
-        own.apart().iter().any(|term| {
+        own.anti_affinity_terms().iter().any(|term| {
             assert_eq!(&*term.topology_key, "kubernetes.io/hostname", "others are not played here");
             term.concerns(&other.labels, &other.key.namespace, &Labels::default())
         })

@@ -20,7 +20,7 @@ pub fn decide(case: &Case) -> Result<Outcome, String> {
     let incoming: PodObject =
         serde_json::from_str(&case.pod().to_string()).map_err(|error| error.to_string())?;
     let pod = json::pod(&incoming, &interner);
-    let requirements = slim::requirements(&incoming);
+    let requirements = json::requirements(&incoming);
     let applicant = Applicant { requests: &pod.requests, requirements: &requirements };
 
     let mut plugins: BTreeMap<String, Vec<Verdict>> =

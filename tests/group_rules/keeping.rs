@@ -150,7 +150,7 @@ fn the_last_member_has_its_seat_until_it_is_really_there() {
 
 #[test]
 fn a_pod_under_way_to_a_host_with_seats_counts_there_for_the_next() {
-    // Two places are free beside the seat; the first single pod may be on its way to one of them.
+    // Two places are free beside the slot; the first single pod may be on its way to one of them.
     let stage = Scene::new().rack_of("a", 1, &json!({"cpu": "4"}), &json!({})).rack("b", 1).open();
     let members = group("g", 2);
     assert_eq!(stage.place(&members[0]), Some("a-0".to_owned()));

@@ -207,11 +207,11 @@ impl Stage {
         self.verbs.store.write(|view| view.advance(std::time::Duration::from_secs(seconds)));
     }
 
-    /// How much room is kept: groups, seats.
+    /// How much room is kept: groups, slots.
     pub fn kept(&self) -> (usize, usize) {
         let view = self.verbs.store.view();
         let kept = view.ledger().reservations();
-        (kept.len(), kept.iter().map(|kept| kept.seats.len()).sum())
+        (kept.len(), kept.iter().map(|kept| kept.slots.len()).sum())
     }
 }
 
