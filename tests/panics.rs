@@ -121,7 +121,8 @@ async fn a_panicking_policy_costs_one_decision_and_nothing_else() {
         served.ask("/filter", NAMES).await,
         r#"{"Nodes":null,"NodeNames":["b"],"FailedNodes":{"a":"default topology spread: too much skew"},"FailedAndUnresolvableNodes":{},"Error":""}"#,
     );
-    let rejected = served.metrics.nodes_rejected.with_label_values(&["topology_spread", "SkewExceeded"]).get();
+    let rejected =
+        served.metrics.nodes_rejected.with_label_values(&["topology_spread", "SkewExceeded"]).get();
     assert_eq!(rejected, 1, "only decisions that were answered count");
     assert_eq!(
         served.ask("/prioritize", NAMES).await,
