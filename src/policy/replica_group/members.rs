@@ -216,3 +216,35 @@ impl<'a> Counted<'a> {
         given.chain(template.labels.iter()).map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::situation::{Situation, member};
+    use super::Members;
+
+    #[test]
+    fn members_in_place_waiting_and_to_come_make_up_the_group() {
+        for (name, size, others, expected) in [
+            ("alone so far", 4, vec![], (0, vec![4])),
+            ("one runs", 4, vec![member("g", 1, 4, 2).on("a0")], (1, vec![3])),
+            ("a waiting one asks for more", 4, vec![member("g", 1, 4, 3)], (0, vec![3, 1])),
+            ("one is leaving", 4, vec![member("g", 1, 4, 2).on("a0").terminating()], (0, vec![4])),
+            ("another group does not count", 4, vec![member("h", 1, 4, 2).on("a0")], (0, vec![4])),
+            ("more than announced", 1, vec![member("g", 1, 1, 2)], (0, vec![2])),
+        ] {
+            let mut situation = Situation::racks(&[("a", &[8])]);
+            for other in others {
+                situation = situation.with(other.build());
+            }
+            let asking = member("g", 0, size, 2).build();
+            let members = Members::of(&asking, &situation.view).expect("a member");
+            let missing = members.missing.iter().map(|class| class.count).collect();
+            assert_eq!((members.placed.len(), missing), expected, "{name}");
+            assert_eq!(
+                members.asking.map(|class| members.class(class).requests),
+                Some(&asking.requests),
+                "{name}"
+            );
+        }
+    }
+}
