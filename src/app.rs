@@ -3,6 +3,7 @@
 mod reload;
 mod upkeep;
 
+use self::reload::ReloadMetrics;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -20,20 +21,23 @@ use tokio::task::JoinHandle;
 
 use crate::cluster::api::Api;
 use crate::cluster::binder::ApiBinder;
-use crate::cluster::snapshot_file::{self, Loaded};
+use crate::cluster::event_recorder::EventMetrics;
+use crate::cluster::freshness::FreshnessMetrics;
+use crate::cluster::snapshot_file::{self, Loaded, SnapshotMetrics};
 use crate::cluster::watch::Follower;
-use crate::cluster::{Binder, EventRecorder, Freshness, Store};
+use crate::cluster::{Binder, EventRecorder, Freshness, Store, StoreMetrics, WatchMetrics};
 use crate::config::{self, Config, Tls};
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineMetrics};
 use crate::json::Interner;
-use crate::logging::LevelControl;
-use crate::metrics::Metrics;
+use crate::logging::{LevelControl, LogMetrics, Throttle};
+use crate::metrics::Registry;
 use crate::model::Kind;
 use crate::server::admin::AdminService;
-use crate::server::listener::{self, Listening};
+use crate::server::listener::{self, ConnectionMetrics, Listening};
 use crate::server::tls::Certificates;
+use crate::server::verbs_metrics::RequestMetrics;
 use crate::server::verbs_service::VerbsService;
-use crate::verbs::{GroupEvents, Verbs};
+use crate::verbs::{GroupEvents, GroupMetrics, Verbs, VerbsMetrics};
 use crate::view::change::Change;
 
 /// What `berth serve` was told.
@@ -79,7 +83,8 @@ pub struct App {
 /// What all parts share.
 struct Shared {
     config: Arc<ArcSwap<Config>>,
-    metrics: Arc<Metrics>,
+    registry: Arc<Registry>,
+    log_metrics: LogMetrics,
     interner: Arc<Interner>,
     store: Arc<Store>,
     freshness: Arc<Freshness>,
@@ -109,9 +114,15 @@ impl App {
 
         let Connected { api, binder, event_recorder, mut background } =
             connect(&options.source, &shared).await?;
-        let group_events = Arc::new(GroupEvents::new(event_recorder, shared.metrics.clone()));
+        let group_metrics = GroupMetrics::register(&shared.registry)?;
+        let group_events = Arc::new(GroupEvents::new(event_recorder, group_metrics));
+        let (shown, store) = (group_events.clone(), shared.store.clone());
+        shared.registry.before_rendering(move || shown.publish(&store.view()));
         background.push(shared.keep_up(group_events.clone()));
-        let engine = Engine::new(&shared.config.load(), shared.metrics.clone());
+        let engine_metrics = EngineMetrics::register(&shared.registry)?;
+        let reload_metrics = ReloadMetrics::register(&shared.registry)?;
+        let verbs_metrics = VerbsMetrics::register(&shared.registry, &engine_metrics)?;
+        let engine = Engine::new(&shared.config.load(), engine_metrics.clone());
         let engine = Arc::new(ArcSwap::from_pointee(engine));
         if let Some(file) = options.config {
             let reloader = reload::Reloader {
@@ -121,7 +132,8 @@ impl App {
                 engine: engine.clone(),
                 store: shared.store.clone(),
                 certificates,
-                metrics: shared.metrics.clone(),
+                engine_metrics,
+                metrics: reload_metrics,
             };
             background.push(tokio::spawn(reloader.run()));
         }
@@ -130,13 +142,12 @@ impl App {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
             config: shared.config.clone(),
-            metrics: shared.metrics.clone(),
-            group_events: group_events.clone(),
+            registry: shared.registry.clone(),
             api,
             level,
             draining: draining.clone(),
         });
-        let verbs = Arc::new(VerbsService::new(Arc::new(Verbs {
+        let verbs = Arc::new(Verbs {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
             engine,
@@ -144,8 +155,11 @@ impl App {
             config: shared.config.clone(),
             interner: shared.interner.clone(),
             group_events,
-            metrics: shared.metrics.clone(),
-        })));
+            metrics: verbs_metrics,
+        });
+        let request_metrics = RequestMetrics::register(&shared.registry)?;
+        let verbs = Arc::new(VerbsService::new(verbs, request_metrics, shared.throttle()));
+        let connection_metrics = ConnectionMetrics::register(&shared.registry)?;
 
         let (stop_verbs, verbs_stopped) = watch::channel(false);
         let (stop_admin, admin_stopped) = watch::channel(false);
@@ -156,7 +170,7 @@ impl App {
                 let verbs = verbs.clone();
                 async move { verbs.handle(request).await }
             },
-            shared.metrics.clone(),
+            connection_metrics.clone(),
             verbs_stopped,
         ));
         let admin_server = tokio::spawn(listener::serve(
@@ -166,7 +180,7 @@ impl App {
                 let admin = admin.clone();
                 async move { admin.handle(request).await }
             },
-            shared.metrics.clone(),
+            connection_metrics,
             admin_stopped,
         ));
         Ok(Self {
@@ -214,11 +228,19 @@ impl Shared {
     }
 
     fn new(config: Config) -> anyhow::Result<Self> {
-        let metrics = Arc::new(Metrics::new()?);
-        let store = Arc::new(Store::new(metrics.clone()));
+        let registry = Arc::new(Registry::new()?);
+        let build_info = registry.float_gauge("build_info", "The version running.", &["version"])?;
+        build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+        let log_metrics = LogMetrics::register(&registry)?;
+        let store = Arc::new(Store::new(StoreMetrics::register(&registry)?));
+        let shown = store.clone();
+        registry.before_rendering(move || shown.refresh_metrics());
+        let freshness = Arc::new(Freshness::default());
+        let (shown, metrics) = (freshness.clone(), FreshnessMetrics::register(&registry)?);
+        registry.before_rendering(move || shown.publish(&metrics));
         store.recognise_groups(&config);
         let config = Arc::new(ArcSwap::from_pointee(config));
-        Ok(Self { config, interner: Arc::default(), store, freshness: Arc::default(), metrics })
+        Ok(Self { config, registry, log_metrics, interner: Arc::default(), store, freshness })
     }
 
     fn listening(&self, name: &'static str, certificates: Option<Arc<Certificates>>) -> Listening {
@@ -232,12 +254,14 @@ impl Shared {
         }
     }
 
-    fn load(&self, loaded: Loaded) {
+    fn throttle(&self) -> Throttle {
+        Throttle::new(self.log_metrics.clone())
+    }
+
+    fn load(&self, loaded: Loaded, metrics: &SnapshotMetrics) {
+        metrics.count(&loaded);
         let Loaded { objects, other_kinds, undecodable } = loaded;
         tracing::info!(objects = objects.len(), other_kinds, undecodable, "snapshot loaded");
-        for (reason, count) in [("other_kind", other_kinds), ("undecodable", undecodable)] {
-            self.metrics.snapshot_skipped.with_label_values(&[reason]).inc_by(count as u64);
-        }
         self.store.apply(objects.into_iter().map(Change::Upsert));
         self.freshness.mark_all_current();
     }
@@ -252,17 +276,26 @@ struct Connected {
 }
 
 async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<Connected> {
+    // All of them are registered wherever the cluster comes from, so that the page always shows the same metrics.
+    let snapshot_metrics = SnapshotMetrics::register(&shared.registry)?;
+    let watch_metrics = WatchMetrics::register(&shared.registry)?;
+    let event_metrics = EventMetrics::register(&shared.registry)?;
     match source {
-        Source::SnapshotFile(path) => shared.load(snapshot_file::load(path, &shared.interner)?),
-        Source::SnapshotText(text) => shared.load(snapshot_file::parse(text, &shared.interner)?),
+        Source::SnapshotFile(path) => {
+            shared.load(snapshot_file::load(path, &shared.interner)?, &snapshot_metrics);
+        }
+        Source::SnapshotText(text) => {
+            shared.load(snapshot_file::parse(text, &shared.interner)?, &snapshot_metrics);
+        }
         Source::ApiServer(kubeconfig) => {
             let client = client(kubeconfig.as_ref()).await?;
-            let api = Api::new(client.clone(), shared.interner.clone(), shared.metrics.clone());
+            let api =
+                Api::new(client.clone(), shared.interner.clone(), watch_metrics.clone(), shared.throttle());
             let follower = Follower {
                 api: api.clone(),
                 store: shared.store.clone(),
                 freshness: shared.freshness.clone(),
-                metrics: shared.metrics.clone(),
+                metrics: watch_metrics,
             };
             let follow = |kind| {
                 let follower = follower.clone();
@@ -273,7 +306,7 @@ async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<Connected> 
                 })
             };
             let mut background: Vec<_> = Kind::ALL.into_iter().map(follow).collect();
-            let (event_recorder, posting) = EventRecorder::posting(client.clone(), shared.metrics.clone());
+            let (event_recorder, posting) = EventRecorder::posting(client.clone(), event_metrics);
             background.push(tokio::spawn(posting));
             let patience = shared.config.load().server.timeouts.bind.0;
             let binder = Binder::Api(ApiBinder::new(client, patience));
@@ -283,7 +316,7 @@ async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<Connected> 
     Ok(Connected {
         api: None,
         binder: Binder::InMemory(shared.store.clone()),
-        event_recorder: EventRecorder::silent(shared.metrics.clone()),
+        event_recorder: EventRecorder::silent(event_metrics),
         background: Vec::new(),
     })
 }

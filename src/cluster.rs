@@ -13,9 +13,13 @@ pub mod event_recorder;
 pub mod freshness;
 pub mod snapshot_file;
 pub mod store;
+mod store_metrics;
 pub mod watch;
+mod watch_metrics;
 
 pub use binder::Binder;
 pub use event_recorder::EventRecorder;
 pub use freshness::Freshness;
 pub use store::Store;
+pub use store_metrics::StoreMetrics;
+pub use watch_metrics::WatchMetrics;

@@ -8,7 +8,9 @@ use dashmap::DashMap;
 use prometheus::IntCounter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
+use tracing_subscriber::{EnvFilter, Layer, fmt, reload};
+
+use crate::metrics::{self, NO_LABELS};
 
 /// How log lines look.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -22,7 +24,7 @@ pub enum Format {
 
 /// Changes the level of the running process.
 #[derive(Clone)]
-pub struct LevelControl(reload::Handle<EnvFilter, Registry>);
+pub struct LevelControl(reload::Handle<EnvFilter, tracing_subscriber::Registry>);
 
 impl LevelControl {
     /// Sets a level such as `debug`, or directives such as `berth=debug,kube=info`.
@@ -53,18 +55,36 @@ pub fn start(format: Format, level: &str) -> Result<LevelControl, String> {
     Ok(LevelControl(handle))
 }
 
+/// Metrics of logging.
+#[derive(Clone, Debug)]
+pub struct LogMetrics {
+    suppressed: IntCounter,
+}
+
+impl LogMetrics {
+    /// Registers them.
+    pub fn register(registry: &metrics::Registry) -> Result<Self, prometheus::Error> {
+        let suppressed = registry.counter(
+            "log_lines_suppressed_total",
+            "Log lines held back by the rate limit.",
+            NO_LABELS,
+        )?;
+        Ok(Self { suppressed: suppressed.with_label_values(NO_LABELS) })
+    }
+}
+
 /// Lets a complaint of each sort through once in a while and counts the rest.
 pub struct Throttle {
     last: DashMap<(&'static str, &'static str), Instant>,
-    suppressed: IntCounter,
+    metrics: LogMetrics,
 }
 
 impl Throttle {
     const PAUSE: Duration = Duration::from_secs(10);
 
-    /// Counts what it holds back in `suppressed`.
-    pub fn new(suppressed: IntCounter) -> Self {
-        Self { last: DashMap::new(), suppressed }
+    /// Counts what it holds back.
+    pub fn new(metrics: LogMetrics) -> Self {
+        Self { last: DashMap::new(), metrics }
     }
 
     /// Whether a complaint of this sort may be logged now.
@@ -84,7 +104,7 @@ impl Throttle {
                 now
             });
         if !may {
-            self.suppressed.inc();
+            self.metrics.suppressed.inc();
         }
         may
     }

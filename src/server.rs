@@ -5,6 +5,7 @@ mod body;
 mod inflight;
 pub mod listener;
 pub mod tls;
+pub mod verbs_metrics;
 pub mod verbs_service;
 
 use bytes::Bytes;

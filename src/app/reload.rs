@@ -5,16 +5,45 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use prometheus::{IntCounterVec, IntGauge};
 
 use crate::cluster::Store;
 use crate::config::{self, Config, ConfigError};
-use crate::engine::Engine;
-use crate::metrics::Metrics;
+use crate::engine::{Engine, EngineMetrics};
+use crate::metrics::{NO_LABELS, Registry, create_series};
 use crate::server::tls::Certificates;
 
 /// How often the files are looked at. They are compared by content: a `ConfigMap` volume swaps a symlink
 /// two levels up, which file notifications on the file itself miss.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// Metrics of the configuration file.
+pub struct ReloadMetrics {
+    config_reloads: IntCounterVec,
+    config_current: IntGauge,
+}
+
+impl ReloadMetrics {
+    /// Registers them.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let config_current = registry.gauge(
+            "config_current",
+            "1 while the running configuration is the one in the file, 0 after a bad change.",
+            NO_LABELS,
+        )?;
+        let metrics = Self {
+            config_reloads: registry.counter(
+                "config_reloads_total",
+                "Times the configuration file changed, by what became of it.",
+                &["result"],
+            )?,
+            config_current: config_current.with_label_values(NO_LABELS),
+        };
+        create_series(&metrics.config_reloads, [["success"], ["failure"]]);
+        metrics.config_current.set(1);
+        Ok(metrics)
+    }
+}
 
 /// Looks at the files.
 pub struct Reloader {
@@ -30,8 +59,10 @@ pub struct Reloader {
     pub store: Arc<Store>,
     /// The certificates in force.
     pub certificates: Vec<Arc<Certificates>>,
+    /// What the engine counts with, whichever configuration it was made for.
+    pub engine_metrics: EngineMetrics,
     /// Who counts reloads.
-    pub metrics: Arc<Metrics>,
+    pub metrics: ReloadMetrics,
 }
 
 impl Reloader {
@@ -65,7 +96,7 @@ impl Reloader {
 
     fn accept(&self, config: Config) {
         self.store.recognise_groups(&config);
-        self.engine.store(Arc::new(Engine::new(&config, self.metrics.clone())));
+        self.engine.store(Arc::new(Engine::new(&config, self.engine_metrics.clone())));
         let old = self.config.swap(Arc::new(config));
         let new = self.config.load();
         let fixed = |c: &Config| {

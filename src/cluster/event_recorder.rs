@@ -1,6 +1,5 @@
 //! Tells people about replica groups: Events on their pods, where `kubectl describe` shows them.
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
@@ -8,9 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
+use prometheus::IntCounterVec;
 use tokio::sync::mpsc;
 
-use crate::metrics::Metrics;
+use crate::metrics::{Registry, create_series};
 use crate::model::{ObjectKey, Uid};
 
 const COMPONENT: &str = "berth";
@@ -34,21 +34,37 @@ pub struct PodEvent {
     pub is_warning: bool,
 }
 
+/// Metrics of Events.
+#[derive(Clone, Debug)]
+pub struct EventMetrics {
+    events: IntCounterVec,
+}
+
+impl EventMetrics {
+    /// Registers them.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let events =
+            registry.counter("events_total", "Events about pods, by what became of them.", &["result"])?;
+        create_series(&events, [["posted"], ["failed"], ["dropped"]]);
+        Ok(Self { events })
+    }
+}
+
 /// Takes announcements and never waits.
 #[derive(Clone, Debug)]
 pub struct EventRecorder {
     sender: Option<mpsc::Sender<PodEvent>>,
-    metrics: Arc<Metrics>,
+    metrics: EventMetrics,
 }
 
 impl EventRecorder {
     /// One that tells nobody, where there is no API server.
-    pub fn silent(metrics: Arc<Metrics>) -> Self {
+    pub fn silent(metrics: EventMetrics) -> Self {
         Self { sender: None, metrics }
     }
 
     /// One that posts Events, and the task that does it.
-    pub fn posting(client: Client, metrics: Arc<Metrics>) -> (Self, impl Future<Output = ()>) {
+    pub fn posting(client: Client, metrics: EventMetrics) -> (Self, impl Future<Output = ()>) {
         let (sender, receiver) = mpsc::channel(WAITING);
         (Self { sender: Some(sender), metrics: metrics.clone() }, post_all(client, receiver, metrics))
     }
@@ -58,16 +74,16 @@ impl EventRecorder {
         if let Some(sender) = &self.sender
             && sender.try_send(event).is_err()
         {
-            self.metrics.groups.events.with_label_values(&["dropped"]).inc();
+            self.metrics.events.with_label_values(&["dropped"]).inc();
         }
     }
 }
 
-async fn post_all(client: Client, mut receiver: mpsc::Receiver<PodEvent>, metrics: Arc<Metrics>) {
+async fn post_all(client: Client, mut receiver: mpsc::Receiver<PodEvent>, metrics: EventMetrics) {
     while let Some(event) = receiver.recv().await {
         let posted = tokio::time::timeout(PATIENCE, post(&client, &event)).await;
         let result = if matches!(posted, Ok(Ok(()))) { "posted" } else { "failed" };
-        metrics.groups.events.with_label_values(&[result]).inc();
+        metrics.events.with_label_values(&[result]).inc();
         if result == "failed" {
             tracing::debug!(pod = %event.pod, reason = event.reason, "event not posted");
         }
