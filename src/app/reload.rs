@@ -1,7 +1,7 @@
 //! Picks up changes of the configuration and certificate files.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -50,7 +50,7 @@ pub struct Reloader {
     /// The configuration file.
     pub file: PathBuf,
     /// What it said when the settings in force were read.
-    pub seen: Option<String>,
+    pub seen: Mutex<Option<String>>,
     /// Where the settings in force are.
     pub config: Arc<ArcSwap<Config>>,
     /// Who decides by them.
@@ -67,13 +67,13 @@ pub struct Reloader {
 
 impl Reloader {
     /// Looks for ever.
-    pub async fn run(mut self) {
+    pub async fn run(self: Arc<Self>) {
         loop {
             tokio::time::sleep(EVERY).await;
             let now = std::fs::read_to_string(&self.file).ok();
-            if now != self.seen {
+            let seen = std::mem::replace(&mut *self.seen(), now.clone());
+            if now != seen {
                 self.take_in(&self.file, now.as_deref());
-                self.seen = now;
             }
             for certificates in &self.certificates {
                 match certificates.renew() {
@@ -83,6 +83,10 @@ impl Reloader {
                 }
             }
         }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Option<String>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_in(&self, file: &Path, text: Option<&str>) {

@@ -1,5 +1,6 @@
 //! Tells people about replica groups: Events on their pods, where `kubectl describe` shows them.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
@@ -8,7 +9,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
 use prometheus::IntCounterVec;
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use crate::metrics::{Registry, create_series};
 use crate::model::{ObjectKey, Uid};
@@ -63,10 +64,12 @@ impl EventRecorder {
         Self { sender: None, metrics }
     }
 
-    /// One that posts Events, and the task that does it.
-    pub fn posting(client: Client, metrics: EventMetrics) -> (Self, impl Future<Output = ()>) {
+    /// One whose Events the poster posts.
+    pub fn posting(client: Client, metrics: EventMetrics) -> (Self, EventPoster) {
         let (sender, receiver) = mpsc::channel(WAITING);
-        (Self { sender: Some(sender), metrics: metrics.clone() }, post_all(client, receiver, metrics))
+        let poster =
+            EventPoster { client, receiver: Arc::new(Mutex::new(receiver)), metrics: metrics.clone() };
+        (Self { sender: Some(sender), metrics }, poster)
     }
 
     /// Tells it, sooner or later, or never if there is too much to tell.
@@ -79,13 +82,26 @@ impl EventRecorder {
     }
 }
 
-async fn post_all(client: Client, mut receiver: mpsc::Receiver<PodEvent>, metrics: EventMetrics) {
-    while let Some(event) = receiver.recv().await {
-        let posted = tokio::time::timeout(PATIENCE, post(&client, &event)).await;
-        let result = if matches!(posted, Ok(Ok(()))) { "posted" } else { "failed" };
-        metrics.events.with_label_values(&[result]).inc();
-        if result == "failed" {
-            tracing::debug!(pod = %event.pod, reason = event.reason, "event not posted");
+/// Posts what the recorder was told.
+#[derive(Clone)]
+pub struct EventPoster {
+    client: Client,
+    /// Shared by the clones, of which one posts at a time: one that panicked is replaced by the next.
+    receiver: Arc<Mutex<mpsc::Receiver<PodEvent>>>,
+    metrics: EventMetrics,
+}
+
+impl EventPoster {
+    /// Posts for as long as there is a recorder.
+    pub async fn run(self) {
+        let mut receiver = self.receiver.lock().await;
+        while let Some(event) = receiver.recv().await {
+            let posted = tokio::time::timeout(PATIENCE, post(&self.client, &event)).await;
+            let result = if matches!(posted, Ok(Ok(()))) { "posted" } else { "failed" };
+            self.metrics.events.with_label_values(&[result]).inc();
+            if result == "failed" {
+                tracing::debug!(pod = %event.pod, reason = event.reason, "event not posted");
+            }
         }
     }
 }
