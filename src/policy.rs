@@ -63,6 +63,9 @@ pub trait Policy: Send + Sync {
     }
 }
 
+/// The scale on which kube-scheduler takes scores from an extender.
+pub const MAX_SCORE: i64 = 10;
+
 /// Why a node is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection {

@@ -50,7 +50,7 @@ const NAME: &str = "replica_group";
 const RESTORES: usize = 8;
 
 /// The best score there is, and one for hosts that are second best.
-const BEST: i64 = crate::engine::MAX_SCORE;
+const BEST: i64 = crate::policy::MAX_SCORE;
 const SECOND: i64 = BEST / 2;
 
 /// The policy, with the settings of one configuration.
