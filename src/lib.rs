@@ -23,6 +23,7 @@
 //! | how objects of Kubernetes become that | [`json`] |
 //! | what was decided and is not yet seen, and the room reserved for groups | [`ledger`] |
 //! | what a decision is made on, and how it changes | [`view`], [`view::change`] |
+//! | what comes out: verdicts, reason codes, facts | [`decision`] |
 //! | the rules: replica groups, spreading, fit, nominated nodes, preemption | [`policy`] |
 //! | how the rules are asked, one after another | [`engine`] |
 //! | what kube-scheduler sends and gets | [`wire`] |
@@ -42,6 +43,7 @@ pub mod app;
 pub mod cli;
 pub mod cluster;
 pub mod config;
+pub mod decision;
 pub mod demo;
 pub mod engine;
 #[cfg(test)]

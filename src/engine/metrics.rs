@@ -2,8 +2,8 @@
 
 use prometheus::{HistogramVec, IntCounterVec};
 
+use crate::decision::{Nominated, Reason};
 use crate::metrics::{Registry, create_series};
-use crate::policy::Nominated;
 
 /// Metrics of decisions.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub struct EngineMetrics {
     pub decision_duration: HistogramVec,
     /// Nodes that a policy rejected.
     pub nodes_rejected: IntCounterVec,
+    /// Nodes that a policy in mode Observe would have rejected.
+    pub observed_rejections: IntCounterVec,
     /// Nominated nodes that filter was asked about.
     pub nominated_nodes: IntCounterVec,
     /// Panics caught in a decision.
@@ -32,6 +34,11 @@ impl EngineMetrics {
                 "Candidate nodes that a policy rejected.",
                 &["policy", "reason"],
             )?,
+            observed_rejections: registry.counter(
+                "observed_rejections_total",
+                "Candidate nodes that a policy in mode Observe would have rejected.",
+                &["policy", "reason"],
+            )?,
             nominated_nodes: registry.counter(
                 "nominated_node_total",
                 "Nominated nodes among the candidates of a filter call, by whether they still fit.",
@@ -39,6 +46,9 @@ impl EngineMetrics {
             )?,
             panics: registry.counter("panics_total", "Panics caught while deciding.", &["verb"])?,
         };
+        for rejections in [&metrics.nodes_rejected, &metrics.observed_rejections] {
+            create_series(rejections, Reason::ALL.iter().map(|reason| [reason.policy(), reason.code()]));
+        }
         create_series(&metrics.nominated_nodes, Nominated::LABELS.map(|result| [result]));
         create_series(&metrics.panics, [["restore"]]);
         Ok(metrics)

@@ -35,16 +35,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::plan::{Obstacle, Outcome, Plan, Search, Settings};
+use self::reasons::Level;
 use self::room::Counting;
 use self::roster::Roster;
-use super::{Policy, Question, Rejection, Verdicts};
-use crate::config::{self, Packing};
+use super::{Policy, Prepared, Purpose, Question};
+use crate::config::{self, Mode, Packing};
+use crate::decision::reason::REPLICA_GROUP;
+use crate::decision::{Decision, Reason};
 use crate::ledger::Reservation;
 use crate::model::GroupKey;
 use crate::model::group::recognition::flaw;
 use crate::view::{DomainId, HostDomain, HostId, Needs, View};
-
-const NAME: &str = "replica_group";
 
 /// How often groups are put into another order after a restart, if not all find their slots again.
 const RESTORES: usize = 8;
@@ -57,6 +58,7 @@ const SECOND: i64 = BEST / 2;
 #[derive(Debug)]
 pub struct ReplicaGroup {
     settings: Settings,
+    mode: Mode,
 }
 
 impl ReplicaGroup {
@@ -64,16 +66,8 @@ impl ReplicaGroup {
     pub fn new(config: &config::ReplicaGroups) -> Self {
         let spread_key = Some(&*config.spread_topology).filter(|key| !key.is_empty()).map(Into::into);
         let (packing, count_on_preemption) = (config.packing, config.count_on_preemption);
-        Self { settings: Settings { spread_key, packing, count_on_preemption } }
-    }
-
-    fn needs_of(&self, roster: &Roster<'_>) -> Needs {
-        let topology = &roster.membership.topology;
-        let parts = roster.membership.subgroup.as_ref().map(|parts| &parts.topology);
-        let asked =
-            [&topology.required, &topology.preferred, &self.settings.spread_key].into_iter().flatten();
-        let keys = asked.chain(parts).chain(roster.anti_affinity_keys()).cloned();
-        Needs { topology_keys: keys.collect(), ..Needs::default() }
+        let settings = Settings { spread_key, packing, count_on_preemption };
+        Self { settings, mode: config.mode }
     }
 
     /// One of each group that has a member in place, in a certain order, if something of it is missing.
@@ -86,61 +80,45 @@ impl ReplicaGroup {
     }
 }
 
+/// What a question about one pod is.
+enum Case<'a> {
+    /// Annotations of the pod make no sense.
+    Flawed(Reason),
+    /// The pod is a member of a group that cares where it is.
+    Member(Box<Roster<'a>>, &'a Settings),
+    /// The pod is none, and has to respect what is reserved for groups.
+    Other,
+    /// Scores for a member.
+    Scores(&'a Settings),
+}
+
 impl Policy for ReplicaGroup {
     fn name(&self) -> &'static str {
-        NAME
+        REPLICA_GROUP
     }
 
-    fn needs(&self, question: Question<'_>) -> Needs {
-        Roster::of(question.pod, question.view).map(|roster| self.needs_of(&roster)).unwrap_or_default()
+    fn mode(&self) -> Mode {
+        self.mode
     }
 
-    fn filter(&self, question: Question<'_>, verdicts: &mut Verdicts) {
-        if question.pod.group.is_some()
-            && let Some(flaw) = flaw(question.pod)
-        {
-            (0..question.candidates.len()).for_each(|at| verdicts.reject(at, reasons::flawed(flaw)));
-            return;
-        }
-        let roster = Roster::of(question.pod, question.view);
-        let search =
-            roster.and_then(|roster| Search::new(roster, Some(question.pod), question.view, &self.settings));
-        if let Some(search) = search {
-            Member { search, question }.filter(verdicts);
-            return;
-        }
-        if let Some(membership) = &question.pod.group {
-            kept::keep_out(&question, membership, verdicts);
-        }
-        kept::filter(&question, verdicts);
-    }
-
-    fn prioritize(&self, question: Question<'_>, scores: &mut [i64]) {
-        let Some(membership) = question.pod.group.as_ref() else { return };
-        let view = question.view;
-        let Some(kept) = view.ledger().reservations().of(&membership.group) else { return };
-        for (score, name) in scores.iter_mut().zip(question.candidates) {
-            let slot =
-                kept.slots.iter().any(|slot| *slot.host == **name && slot.requests == question.pod.requests);
-            let company = || {
-                let mut here =
-                    view.placed_members(&membership.group).filter_map(|pod| view.place_of(&pod.uid));
-                here.any(|place| **place == **name)
-            };
-            *score += if slot {
-                BEST
-            } else if self.settings.packing == Packing::FewestHosts && company() {
-                SECOND
-            } else {
-                0
-            };
-        }
+    fn prepare<'a>(&'a self, question: &Question<'a>) -> Option<Box<dyn Prepared + 'a>> {
+        let case = if question.purpose == Purpose::Prioritize {
+            question.pod.group.as_ref()?;
+            Case::Scores(&self.settings)
+        } else if let Some(flaw) = question.pod.group.as_ref().and_then(|_| flaw(question.pod)) {
+            Case::Flawed(reasons::flawed(flaw))
+        } else if let Some(roster) = Roster::of(question.pod, question.view) {
+            Case::Member(Box::new(roster), &self.settings)
+        } else {
+            Case::Other
+        };
+        Some(Box::new(case))
     }
 
     fn restore_needs(&self, view: &View) -> Needs {
         let mut needs = Needs::default();
         for roster in Self::incomplete(view) {
-            needs.extend(self.needs_of(&roster));
+            needs.extend(needs_of(&roster, &self.settings));
         }
         needs
     }
@@ -163,6 +141,63 @@ impl Policy for ReplicaGroup {
     }
 }
 
+impl Prepared for Case<'_> {
+    fn needs(&self) -> Needs {
+        match self {
+            Case::Member(roster, settings) => needs_of(roster, settings),
+            _ => Needs::default(),
+        }
+    }
+
+    fn filter(&self, question: &Question<'_>, decision: &mut Decision) {
+        match self {
+            Case::Flawed(reason) => decision.reject_all(*reason),
+            Case::Member(roster, settings) => {
+                if let Some(search) = Search::new(roster, Some(question.pod), question.view, settings) {
+                    Member { search, question: *question }.filter(decision);
+                }
+            }
+            Case::Other => {
+                if let Some(membership) = &question.pod.group {
+                    kept::keep_out(question, membership, decision);
+                }
+                kept::filter(question, decision);
+            }
+            Case::Scores(_) => {}
+        }
+    }
+
+    fn prioritize(&self, question: &Question<'_>, scores: &mut [i64]) {
+        let (Case::Scores(settings), Some(membership)) = (self, question.pod.group.as_ref()) else { return };
+        let view = question.view;
+        let Some(kept) = view.ledger().reservations().of(&membership.group) else { return };
+        for (score, name) in scores.iter_mut().zip(question.candidates) {
+            let slot =
+                kept.slots.iter().any(|slot| *slot.host == **name && slot.requests == question.pod.requests);
+            let company = || {
+                let mut here =
+                    view.placed_members(&membership.group).filter_map(|pod| view.place_of(&pod.uid));
+                here.any(|place| **place == **name)
+            };
+            *score += if slot {
+                BEST
+            } else if settings.packing == Packing::FewestHosts && company() {
+                SECOND
+            } else {
+                0
+            };
+        }
+    }
+}
+
+fn needs_of(roster: &Roster<'_>, settings: &Settings) -> Needs {
+    let topology = &roster.membership.topology;
+    let parts = roster.membership.subgroup.as_ref().map(|parts| &parts.topology);
+    let asked = [&topology.required, &topology.preferred, &settings.spread_key].into_iter().flatten();
+    let keys = asked.chain(parts).chain(roster.anti_affinity_keys()).cloned();
+    Needs { topology_keys: keys.collect(), ..Needs::default() }
+}
+
 impl ReplicaGroup {
     /// What has to be kept for each of these groups, one after another, and which was the first that did not fit.
     fn restore_in_order(&self, order: &[Arc<GroupKey>], view: &View) -> (Vec<Reservation>, Option<usize>) {
@@ -171,7 +206,7 @@ impl ReplicaGroup {
         for (at, group) in order.iter().enumerate() {
             let member = view.placed_members(group).next().cloned();
             let roster = member.as_ref().and_then(|member| Roster::of_placed(member, &view));
-            let search = roster.and_then(|roster| Search::new(roster, None, &view, &self.settings));
+            let search = roster.as_ref().and_then(|roster| Search::new(roster, None, &view, &self.settings));
             let found = search.and_then(|search| match search.run(Counting::Free, None) {
                 Outcome::Found(plan) => Some(search.reservation(&plan)),
                 _ => None,
@@ -196,12 +231,12 @@ struct Member<'a> {
 }
 
 impl Member<'_> {
-    fn filter(&self, verdicts: &mut Verdicts) {
+    fn filter(&self, decision: &mut Decision) {
         let view = self.question.view;
         let hosts: Vec<Option<HostId>> =
             self.question.candidates.iter().map(|name| view.host_id(name)).collect();
         if !self.question.evictions.is_empty() {
-            self.judge_evictions(&hosts, verdicts);
+            self.judge_evictions(&hosts, decision);
             return;
         }
         let mut open = vec![false; view.host_numbers()];
@@ -218,66 +253,66 @@ impl Member<'_> {
         }
         match outcome {
             Outcome::Found(plan) => {
-                self.offer(&plan, &hosts, verdicts);
-                verdicts.reserve(self.search.reservation(&plan));
+                self.offer(&plan, &hosts, decision);
+                decision.reserve(self.search.reservation(&plan));
             }
             Outcome::Open(expected) => {
-                (0..hosts.len()).for_each(|at| verdicts.reject(at, &reasons::OPEN));
-                verdicts.await_placement_of(expected);
+                decision.reject_all(Reason::GroupUndecided);
+                decision.await_placement_of(expected);
             }
-            Outcome::None => self.explain(&hosts, verdicts),
+            Outcome::None => self.explain(&hosts, decision),
         }
     }
 
-    fn offer(&self, plan: &Plan, hosts: &[Option<HostId>], verdicts: &mut Verdicts) {
+    fn offer(&self, plan: &Plan, hosts: &[Option<HostId>], decision: &mut Decision) {
         let mut allowed = vec![false; self.question.view.host_numbers()];
         plan.open.iter().for_each(|host| allowed[*host] = true);
         for (at, host) in hosts.iter().enumerate() {
             match host {
                 Some(host) if allowed[*host] => {}
                 Some(host) if self.domain_of(*host).is_some_and(|domain| Some(domain) == plan.domain) => {
-                    verdicts.reject(at, &reasons::SLOTS_OF_OTHERS);
+                    decision.reject(at, Reason::SlotsOfOtherMembers);
                 }
-                _ => verdicts.reject(at, &reasons::OUTSIDE),
+                _ => decision.reject(at, Reason::OutsideGroupDomain),
             }
         }
     }
 
     /// Says of each candidate why it is none.
-    fn explain(&self, hosts: &[Option<HostId>], verdicts: &mut Verdicts) {
+    fn explain(&self, hosts: &[Option<HostId>], decision: &mut Decision) {
         let search = &self.search;
         if search.is_hopeless() {
-            verdicts.reserve(Reservation::nothing(search.roster.membership.group.clone()));
+            decision.reserve(Reservation::nothing(search.roster.membership.group.clone()));
         }
-        let mut known: HashMap<Option<DomainId>, &'static Rejection> = HashMap::new();
+        let mut known: HashMap<Option<DomainId>, Reason> = HashMap::new();
         for (at, host) in hosts.iter().enumerate() {
             let why = match self.place(*host) {
                 Err(why) => why,
-                Ok(domain) => known.entry(domain).or_insert_with(|| self.reason(search.obstacle(domain))),
+                Ok(domain) => *known.entry(domain).or_insert_with(|| self.reason(search.obstacle(domain))),
             };
-            verdicts.reject(at, why);
+            decision.reject(at, why);
         }
     }
 
-    fn reason(&self, obstacle: Obstacle) -> &'static Rejection {
+    fn reason(&self, obstacle: Obstacle) -> Reason {
         let level = match (self.search.required, self.search.anchor) {
-            (_, Some(_)) => &reasons::IN_OWN_DOMAIN,
-            (Some(_), None) => &reasons::IN_DOMAIN,
-            (None, None) => &reasons::IN_CLUSTER,
+            (_, Some(_)) => Level::OwnDomain,
+            (Some(_), None) => Level::Domain,
+            (None, None) => Level::Cluster,
         };
-        level.of(obstacle)
+        reasons::at(level, obstacle)
     }
 
     /// The domain of a candidate's host, or why the group cannot be there whatever room there is. Without a required
     /// topology there is one domain, the cluster.
-    fn place(&self, host: Option<HostId>) -> Result<Option<DomainId>, &'static Rejection> {
+    fn place(&self, host: Option<HostId>) -> Result<Option<DomainId>, Reason> {
         if self.search.required.is_none() {
             return Ok(None);
         }
         match host.and_then(|host| self.domain_of(host)) {
-            None => Err(&reasons::MISSING_LABEL),
+            None => Err(Reason::GroupLabelMissing),
             Some(domain) if self.search.anchor.is_some_and(|anchor| anchor != domain) => {
-                Err(&reasons::ELSEWHERE)
+                Err(Reason::GroupInOtherDomain)
             }
             domain => Ok(domain),
         }
@@ -291,7 +326,7 @@ impl Member<'_> {
     }
 
     /// An eviction is worth it where the whole group will then fit, lower-priority pods leaving for the other members too.
-    fn judge_evictions(&self, hosts: &[Option<HostId>], verdicts: &mut Verdicts) {
+    fn judge_evictions(&self, hosts: &[Option<HostId>], decision: &mut Decision) {
         let mut hopeless: HashMap<Option<DomainId>, bool> = HashMap::new();
         let mut open = vec![false; self.question.view.host_numbers()];
         for (at, host) in hosts.iter().enumerate() {
@@ -299,7 +334,7 @@ impl Member<'_> {
             let domain = match place {
                 Ok(domain) => domain,
                 Err(why) => {
-                    verdicts.reject(at, why);
+                    decision.reject(at, why);
                     continue;
                 }
             };
@@ -308,7 +343,7 @@ impl Member<'_> {
                 .or_insert_with(|| !self.search.fits(domain, Counting::Evicting, None));
             open[host] = true;
             if hopeless || !self.search.fits(domain, Counting::Evicting, Some(&open)) {
-                verdicts.reject(at, self.reason(Obstacle::Room));
+                decision.reject(at, self.reason(Obstacle::Room));
             }
             open[host] = false;
         }

@@ -2,6 +2,8 @@
 
 use prometheus::{Histogram, IntGaugeVec};
 
+use crate::decision::Reason;
+use crate::decision::reason::REPLICA_GROUP;
 use crate::metrics::{NO_LABELS, Registry, count};
 use crate::policy::replica_group::survey;
 use crate::view::View;
@@ -47,7 +49,15 @@ impl GroupMetrics {
             )?,
         };
         metrics.show(&View::default());
+        metrics.nobody_waits();
         Ok(metrics)
+    }
+
+    /// Sets the groups that wait to 0 for every reason that can be given.
+    pub fn nobody_waits(&self) {
+        for reason in Reason::ALL.iter().filter(|reason| reason.policy() == REPLICA_GROUP) {
+            self.waiting.with_label_values(&[reason.code()]).set(0);
+        }
     }
 
     /// Shows how the groups and domains of a view are doing.

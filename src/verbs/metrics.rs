@@ -3,7 +3,7 @@
 use prometheus::IntCounterVec;
 
 use super::Verb;
-use crate::config::PreemptionMode;
+use crate::config::Mode;
 use crate::engine::EngineMetrics;
 use crate::metrics::{Registry, create_series};
 use crate::policy::preemption::Fate;
@@ -35,7 +35,7 @@ impl VerbsMetrics {
             )?,
             panics: engine.panics.clone(),
         };
-        for mode in [PreemptionMode::Enforce, PreemptionMode::Observe] {
+        for mode in Mode::ALL {
             let fates = Fate::ALL.map(|fate| [mode.label(), fate.label()]);
             create_series(&metrics.preemption_candidates, fates);
         }

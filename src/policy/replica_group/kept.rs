@@ -4,18 +4,17 @@ use std::collections::HashSet;
 
 use super::fence::{HOSTNAME, Party};
 use super::neighbours::Exclusion;
-use super::plan::Obstacle;
-use super::reasons;
 use super::room::has_slot;
+use crate::decision::{Decision, Reason};
 use crate::ledger::{Entry, HeldSlots, Phase};
 use crate::model::{Membership, Name, Pod, Used};
+use crate::policy::Question;
 use crate::policy::fit::Applicant;
-use crate::policy::{Question, Verdicts};
 use crate::view::Host;
 
 /// Rejects candidates where the pod would take room that is kept for a group that matters as much as it does, or would
 /// sit beside somebody that does not want it there.
-pub fn filter(question: &Question<'_>, verdicts: &mut Verdicts) {
+pub fn filter(question: &Question<'_>, decision: &mut Decision) {
     if question.view.ledger().reservations().is_empty() {
         return;
     }
@@ -30,25 +29,25 @@ pub fn filter(question: &Question<'_>, verdicts: &mut Verdicts) {
         }
         let Some(host) = question.view.host(name) else { continue };
         if !fits_beside(question, at, host, &held, &[]) || clashes(question, &held) {
-            verdicts.reject(at, &reasons::KEPT);
+            decision.reject(at, Reason::ReservedForGroup);
         } else if !under_way.is_empty() && !fits_beside(question, at, host, &held, &under_way) {
-            verdicts.reject(at, &reasons::KEPT_PERHAPS);
+            decision.reject(at, Reason::ReservationUndecided);
             await_them = true;
         }
     }
     if await_them {
         let expected = under_way.iter().filter(|entry| !entry.overdue).map(|entry| entry.pod.uid.clone());
-        verdicts.await_placement_of(expected);
+        decision.await_placement_of(expected);
     }
 }
 
 /// Keeps members of groups out of domains that other groups have to themselves.
-pub fn keep_out(question: &Question<'_>, membership: &Membership, verdicts: &mut Verdicts) {
+pub fn keep_out(question: &Question<'_>, membership: &Membership, decision: &mut Decision) {
     let closed = Exclusion::of(membership, None, question.view).closed;
     for (at, name) in question.candidates.iter().enumerate().filter(|_| !closed.is_empty()) {
         let node = question.view.node(name);
         if node.is_some_and(|node| closed.iter().any(|(key, value)| node.labels.get(key) == Some(value))) {
-            verdicts.reject(at, reasons::IN_DOMAIN.of(Obstacle::Exclusive));
+            decision.reject(at, Reason::DomainExclusive);
         }
     }
 }

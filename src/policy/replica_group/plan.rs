@@ -42,7 +42,7 @@ pub struct Settings {
 
 /// A group that looks for a domain.
 pub struct Search<'a> {
-    pub roster: Roster<'a>,
+    pub roster: &'a Roster<'a>,
     pub view: &'a View,
     pub settings: &'a Settings,
     /// The domains of the required topology.
@@ -118,7 +118,7 @@ pub enum Obstacle {
 impl<'a> Search<'a> {
     /// Prepares a search. `None` if the topology that is asked for has not been provided.
     pub fn new(
-        roster: Roster<'a>,
+        roster: &'a Roster<'a>,
         asking: Option<&'a Pod>,
         view: &'a View,
         settings: &'a Settings,
@@ -127,9 +127,9 @@ impl<'a> Search<'a> {
             Some(key) => Some(&**view.domains(key)?),
             None => None,
         };
-        let anchor = required.and_then(|domains| anchor(&roster, domains).0);
+        let anchor = required.and_then(|domains| anchor(roster, domains).0);
         let exclusion = match anchor {
-            Some(_) => Exclusion::of_settled(&roster, view),
+            Some(_) => Exclusion::of_settled(roster, view),
             None => Exclusion::of(roster.membership, required, view),
         };
         let own = &roster.membership.group;
@@ -175,7 +175,7 @@ impl<'a> Search<'a> {
             counting,
             asking: self.asking,
         };
-        let fence = self.fences[counting as usize].get_or_init(|| Fence::around(&self.roster, room));
+        let fence = self.fences[counting as usize].get_or_init(|| Fence::around(self.roster, room));
         Lens { room, fence, open }
     }
 

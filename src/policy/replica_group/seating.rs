@@ -24,7 +24,7 @@ pub struct Lens<'a, 's, 'o> {
 
 impl<'a> Search<'a> {
     pub(super) fn ground<'s>(&'s self, hosts: &[HostId], lens: Lens<'a, 's, '_>) -> Ground<'a, 's> {
-        let who = (&self.roster, lens.fence);
+        let who = (self.roster, lens.fence);
         Ground::over(hosts.iter().copied(), who, &lens.room, self.settings.packing, lens.open)
     }
 
