@@ -8,11 +8,11 @@
 
 pub mod api;
 pub mod binder;
-pub mod compare;
+pub(crate) mod compare;
 pub mod event_recorder;
-pub mod freshness;
+pub(crate) mod freshness;
 pub mod snapshot_file;
-pub mod store;
+mod store;
 mod store_metrics;
 pub mod watch;
 mod watch_metrics;

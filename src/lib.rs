@@ -33,7 +33,7 @@
 //! | settings | [`config`] |
 //! | what is measured, and what is logged | [`metrics`], [`logging`] |
 //! | how all of it is put together, started and stopped | [`app`] |
-//! | the command line, and the story that needs no cluster | [`cli`], [`demo`] |
+//! | the command line, and the story that needs no cluster | [`cli`], `demo` |
 //!
 //! Read [`verbs`] first: it shows a whole decision in one file. `docs/architecture.md` explains why the parts are as they
 //! are and has the table of which module may know which, `docs/glossary.md` the words, `docs/decisions` what was decided
@@ -44,10 +44,10 @@ pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod decision;
-pub mod demo;
+mod demo;
 pub mod engine;
 #[cfg(test)]
-pub mod fixtures;
+mod fixtures;
 pub mod json;
 pub mod ledger;
 pub mod logging;

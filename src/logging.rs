@@ -14,7 +14,7 @@ use crate::metrics::{self, NO_LABELS};
 
 /// How log lines look.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// For people.
     #[default]
     Text,
@@ -28,19 +28,19 @@ pub struct LevelControl(reload::Handle<EnvFilter, tracing_subscriber::Registry>)
 
 impl LevelControl {
     /// Sets a level such as `debug`, or directives such as `berth=debug,kube=info`.
-    pub fn set(&self, directives: &str) -> Result<(), String> {
+    pub(crate) fn set(&self, directives: &str) -> Result<(), String> {
         let filter = EnvFilter::try_new(directives).map_err(|error| error.to_string())?;
         self.0.reload(filter).map_err(|error| error.to_string())
     }
 
     /// The level in force.
-    pub fn get(&self) -> String {
+    pub(crate) fn get(&self) -> String {
         self.0.with_current(ToString::to_string).unwrap_or_default()
     }
 }
 
 /// Starts logging. May be called once.
-pub fn start(format: Format, level: &str) -> Result<LevelControl, String> {
+pub(crate) fn start(format: Format, level: &str) -> Result<LevelControl, String> {
     let filter = EnvFilter::try_new(level).map_err(|error| format!("log level {level:?}: {error}"))?;
     let (filter, handle) = reload::Layer::new(filter);
     // Colours are for people at a terminal, not for files.
@@ -88,7 +88,7 @@ impl Throttle {
     }
 
     /// Whether a complaint of this sort may be logged now.
-    pub fn may_speak(&self, sort: (&'static str, &'static str)) -> bool {
+    pub(crate) fn may_speak(&self, sort: (&'static str, &'static str)) -> bool {
         let now = Instant::now();
         let mut may = false;
         self.last

@@ -18,7 +18,7 @@ const SECONDS: &[f64] = &[
 ];
 
 /// The label values of a metric that has no labels.
-pub const NO_LABELS: &[&str] = &[];
+pub(crate) const NO_LABELS: &[&str] = &[];
 
 type Refresh = Box<dyn Fn() + Send + Sync>;
 
@@ -36,27 +36,27 @@ impl Registry {
     }
 
     /// A number that only grows.
-    pub fn counter(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, Error> {
+    pub(crate) fn counter(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, Error> {
         self.register(IntCounterVec::new(Opts::new(name, help), labels)?)
     }
 
     /// A whole number that rises and falls.
-    pub fn gauge(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, Error> {
+    pub(crate) fn gauge(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, Error> {
         self.register(IntGaugeVec::new(Opts::new(name, help), labels)?)
     }
 
     /// A number that rises and falls.
-    pub fn float_gauge(&self, name: &str, help: &str, labels: &[&str]) -> Result<GaugeVec, Error> {
+    pub(crate) fn float_gauge(&self, name: &str, help: &str, labels: &[&str]) -> Result<GaugeVec, Error> {
         self.register(GaugeVec::new(Opts::new(name, help), labels)?)
     }
 
     /// Times of calls, in seconds.
-    pub fn histogram(&self, name: &str, help: &str, labels: &[&str]) -> Result<HistogramVec, Error> {
+    pub(crate) fn histogram(&self, name: &str, help: &str, labels: &[&str]) -> Result<HistogramVec, Error> {
         self.histogram_with(SECONDS, name, help, labels)
     }
 
     /// Times of something that takes longer or shorter than calls do.
-    pub fn histogram_with(
+    pub(crate) fn histogram_with(
         &self,
         buckets: &[f64],
         name: &str,
@@ -73,7 +73,7 @@ impl Registry {
     }
 
     /// Calls `refresh` before every rendering, for gauges whose value is looked up rather than kept.
-    pub fn before_rendering(&self, refresh: impl Fn() + Send + Sync + 'static) {
+    pub(crate) fn before_rendering(&self, refresh: impl Fn() + Send + Sync + 'static) {
         self.refreshes.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(refresh));
     }
 
@@ -92,7 +92,7 @@ impl Registry {
 }
 
 /// Creates series with 0, one for each set of label values.
-pub fn create_series<B: MetricVecBuilder, const LABELS: usize>(
+pub(crate) fn create_series<B: MetricVecBuilder, const LABELS: usize>(
     family: &MetricVec<B>,
     label_values: impl IntoIterator<Item = [&'static str; LABELS]>,
 ) {
@@ -102,7 +102,7 @@ pub fn create_series<B: MetricVecBuilder, const LABELS: usize>(
 }
 
 /// The value of a gauge that shows a count.
-pub fn count(number: usize) -> i64 {
+pub(crate) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

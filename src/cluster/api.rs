@@ -52,7 +52,7 @@ impl ApiError {
     }
 
     /// Whether the resource is not served, or not to us. Optional kinds may be either.
-    pub fn is_absent(&self) -> bool {
+    pub(crate) fn is_absent(&self) -> bool {
         self.is_not_found() || self.is_forbidden()
     }
 

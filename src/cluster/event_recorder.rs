@@ -65,7 +65,7 @@ impl EventRecorder {
     }
 
     /// One whose Events the poster posts.
-    pub fn posting(client: Client, metrics: EventMetrics) -> (Self, EventPoster) {
+    pub(crate) fn posting(client: Client, metrics: EventMetrics) -> (Self, EventPoster) {
         let (sender, receiver) = mpsc::channel(WAITING);
         let poster =
             EventPoster { client, receiver: Arc::new(Mutex::new(receiver)), metrics: metrics.clone() };
@@ -73,7 +73,7 @@ impl EventRecorder {
     }
 
     /// Tells it, sooner or later, or never if there is too much to tell.
-    pub fn announce(&self, event: PodEvent) {
+    pub(crate) fn announce(&self, event: PodEvent) {
         if let Some(sender) = &self.sender
             && sender.try_send(event).is_err()
         {

@@ -69,7 +69,7 @@ impl Freshness {
     }
 
     /// The API server accepted the watch, or said something on it.
-    pub fn mark_heard(&self, kind: Kind) {
+    pub(crate) fn mark_heard(&self, kind: Kind) {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.watch(kind).heard.store(now, Relaxed);
     }
@@ -81,7 +81,7 @@ impl Freshness {
     }
 
     /// The watch broke.
-    pub fn mark_cut(&self, kind: Kind) {
+    pub(crate) fn mark_cut(&self, kind: Kind) {
         self.watch(kind).open.store(false, Relaxed);
     }
 

@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// Shows in the metrics what the published view holds.
-    pub fn refresh_metrics(&self) {
+    pub(crate) fn refresh_metrics(&self) {
         self.metrics.show(&self.published.load());
     }
 
@@ -50,7 +50,7 @@ impl Store {
     }
 
     /// From now on groups are recognised as the configuration says.
-    pub fn recognise_groups(&self, config: &Config) {
+    pub(crate) fn recognise_groups(&self, config: &Config) {
         let recogniser = Arc::new(config.replica_groups.recogniser());
         if *self.view().recogniser() != recogniser {
             self.write(|view| {

@@ -12,15 +12,15 @@ use crate::view::View;
 #[derive(Clone, Debug)]
 pub struct StoreMetrics {
     /// Objects in the cache.
-    pub cache_objects: IntGaugeVec,
+    pub(crate) cache_objects: IntGaugeVec,
     /// Pods under way, by state.
-    pub ledger_entries: IntGaugeVec,
+    pub(crate) ledger_entries: IntGaugeVec,
     /// Pods that left the ledger unconfirmed.
-    pub ledger_dropped: IntCounterVec,
+    pub(crate) ledger_dropped: IntCounterVec,
     /// Groups for which room is kept, and for how many members.
-    pub reservations: IntGaugeVec,
+    pub(crate) reservations: IntGaugeVec,
     /// Reservations that are no more, by how they ended.
-    pub reservations_ended: IntCounterVec,
+    pub(crate) reservations_ended: IntCounterVec,
 }
 
 impl StoreMetrics {
@@ -55,7 +55,7 @@ impl StoreMetrics {
     }
 
     /// Shows what a view holds.
-    pub fn show(&self, view: &View) {
+    pub(crate) fn show(&self, view: &View) {
         for kind in Kind::ALL {
             self.cache_objects.with_label_values(&[kind.label()]).set(count(view.count(kind)));
         }

@@ -9,11 +9,11 @@ use crate::model::Kind;
 #[derive(Clone, Debug)]
 pub struct WatchMetrics {
     /// Objects that could not be read.
-    pub undecodable: IntCounterVec,
+    pub(crate) undecodable: IntCounterVec,
     /// Full lists taken.
-    pub relists: IntCounterVec,
+    pub(crate) relists: IntCounterVec,
     /// Watches that ended in an error.
-    pub watch_failures: IntCounterVec,
+    pub(crate) watch_failures: IntCounterVec,
 }
 
 impl WatchMetrics {

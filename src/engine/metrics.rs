@@ -9,13 +9,13 @@ use crate::metrics::{Registry, create_series};
 #[derive(Clone, Debug)]
 pub struct EngineMetrics {
     /// Time per decision and policy.
-    pub decision_duration: HistogramVec,
+    pub(crate) decision_duration: HistogramVec,
     /// Nodes that a policy rejected.
     pub nodes_rejected: IntCounterVec,
     /// Nodes that a policy in mode Observe would have rejected.
-    pub observed_rejections: IntCounterVec,
+    pub(crate) observed_rejections: IntCounterVec,
     /// Nominated nodes that filter was asked about.
-    pub nominated_nodes: IntCounterVec,
+    pub(crate) nominated_nodes: IntCounterVec,
     /// Panics caught in a decision.
     pub panics: IntCounterVec,
 }
@@ -55,7 +55,7 @@ impl EngineMetrics {
     }
 
     /// Creates the series of these policies.
-    pub fn create_series_of(&self, policies: impl Iterator<Item = &'static str>) {
+    pub(crate) fn create_series_of(&self, policies: impl Iterator<Item = &'static str>) {
         for policy in policies {
             let verbs = ["filter", "prioritize", "preempt"];
             create_series(&self.decision_duration, verbs.map(|verb| [verb, policy]));

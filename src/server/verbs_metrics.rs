@@ -8,25 +8,25 @@ use crate::verbs::Verb;
 use crate::wire::WireError;
 
 /// The verb of a request that asks for none of them.
-pub const UNKNOWN: &str = "unknown";
+pub(crate) const UNKNOWN: &str = "unknown";
 /// The reason to refuse it.
-pub const UNKNOWN_VERB: &str = "unknown_verb";
+pub(crate) const UNKNOWN_VERB: &str = "unknown_verb";
 /// The reason to refuse a request that is no POST.
-pub const WRONG_METHOD: &str = "wrong_method";
+pub(crate) const WRONG_METHOD: &str = "wrong_method";
 
 /// Metrics of requests on the verbs port.
 #[derive(Clone, Debug)]
 pub struct RequestMetrics {
     /// Time per request, from the first byte read to the answer made.
-    pub request_duration: HistogramVec,
+    pub(crate) request_duration: HistogramVec,
     /// Time a filter call waited for the bind call of the pod before.
-    pub filter_wait: Histogram,
+    pub(crate) filter_wait: Histogram,
     /// Requests refused as malformed, by reason.
-    pub bad_requests: IntCounterVec,
+    pub(crate) bad_requests: IntCounterVec,
     /// Requests turned away because too many were under way.
-    pub shed: IntCounterVec,
+    pub(crate) shed: IntCounterVec,
     /// Requests under way.
-    pub inflight: IntGaugeVec,
+    pub(crate) inflight: IntGaugeVec,
 }
 
 impl RequestMetrics {

@@ -16,13 +16,13 @@ const ASSEMBLY_SECONDS: &[f64] =
 #[derive(Clone, Debug)]
 pub struct GroupMetrics {
     /// Groups, by state.
-    pub states: IntGaugeVec,
+    pub(crate) states: IntGaugeVec,
     /// Groups that wait, by the reason given.
-    pub waiting: IntGaugeVec,
+    pub(crate) waiting: IntGaugeVec,
     /// Time from the first to the last member bound.
-    pub assembly: Histogram,
+    pub(crate) assembly: Histogram,
     /// Domains in which groups are to be, by how much room they have.
-    pub domains: IntGaugeVec,
+    pub(crate) domains: IntGaugeVec,
 }
 
 impl GroupMetrics {
@@ -54,14 +54,14 @@ impl GroupMetrics {
     }
 
     /// Sets the groups that wait to 0 for every reason that can be given.
-    pub fn nobody_waits(&self) {
+    pub(crate) fn nobody_waits(&self) {
         for reason in Reason::ALL.iter().filter(|reason| reason.policy() == REPLICA_GROUP) {
             self.waiting.with_label_values(&[reason.code()]).set(0);
         }
     }
 
     /// Shows how the groups and domains of a view are doing.
-    pub fn show(&self, view: &View) {
+    pub(crate) fn show(&self, view: &View) {
         for (state, groups) in survey::groups(view) {
             self.states.with_label_values(&[state]).set(count(groups));
         }

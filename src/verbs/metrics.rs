@@ -14,9 +14,9 @@ pub struct VerbsMetrics {
     /// Candidates for preemption, by what became of them.
     pub preemption_candidates: IntCounterVec,
     /// Bindings, by result.
-    pub bindings: IntCounterVec,
+    pub(crate) bindings: IntCounterVec,
     /// Panics caught on the way to an answer. It is the engine's metric, which counts those of policies there.
-    pub panics: IntCounterVec,
+    pub(crate) panics: IntCounterVec,
 }
 
 impl VerbsMetrics {
