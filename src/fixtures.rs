@@ -50,12 +50,6 @@ impl PodBuilder {
         self
     }
 
-    /// Marks a failed scheduling attempt.
-    pub fn failed_attempt(mut self, mark: u64) -> Self {
-        self.0.failed_attempt = Some(mark);
-        self
-    }
-
     /// Makes it ask for these, before it is placed and afterwards.
     pub fn requests(mut self, resources: Resources) -> Self {
         self.0.requests = Arc::new(resources);

@@ -1,6 +1,8 @@
 //! The four verbs: decode, decide on one view, encode.
 
 mod group_events;
+mod group_metrics;
+mod metrics;
 mod preempting;
 
 use std::borrow::Cow;
@@ -10,15 +12,18 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 pub use self::group_events::GroupEvents;
+pub use self::group_metrics::GroupMetrics;
+pub use self::metrics::VerbsMetrics;
 
 use crate::cluster::binder::{BindError, BindOrder};
+use crate::cluster::event_recorder::EventMetrics;
 use crate::cluster::freshness::NotReady;
-use crate::cluster::{Binder, EventRecorder, Freshness, Store};
+use crate::cluster::{Binder, EventRecorder, Freshness, Store, StoreMetrics};
 use crate::config::Config;
 use crate::decision::{Decision, Undecided};
-use crate::engine::{Asked, Engine, Panicked};
+use crate::engine::{Asked, Engine, EngineMetrics, Panicked};
 use crate::json::{self, Interner, PodObject};
-use crate::metrics::Metrics;
+use crate::metrics::Registry;
 use crate::model::{Name, Object, ObjectKey, Pod};
 use crate::policy::{Purpose, Question};
 use crate::view::View;
@@ -134,24 +139,35 @@ pub struct Verbs {
     /// Who tells people about groups.
     pub group_events: Arc<GroupEvents>,
     /// Who counts.
-    pub metrics: Arc<Metrics>,
+    pub metrics: VerbsMetrics,
 }
 
 impl Verbs {
     /// Berth without a server, over a cluster in memory: for embedding it, and for tests.
     pub fn in_memory(config: Config, objects: Vec<Object>) -> Result<Self, prometheus::Error> {
-        let metrics = Arc::new(Metrics::new()?);
-        let store = Arc::new(Store::new(metrics.clone()));
+        Self::in_memory_measured(config, objects, &Registry::new()?)
+    }
+
+    /// The same, with metrics that can be looked at.
+    pub fn in_memory_measured(
+        config: Config,
+        objects: Vec<Object>,
+        registry: &Registry,
+    ) -> Result<Self, prometheus::Error> {
+        let engine_metrics = EngineMetrics::register(registry)?;
+        let metrics = VerbsMetrics::register(registry, &engine_metrics)?;
+        let event_recorder = EventRecorder::silent(EventMetrics::register(registry)?);
+        let store = Arc::new(Store::new(StoreMetrics::register(registry)?));
         store.recognise_groups(&config);
         store.apply(objects.into_iter().map(Change::Upsert));
         let freshness = Arc::new(Freshness::default());
         freshness.mark_all_current();
         Ok(Self {
             binder: Binder::InMemory(store.clone()),
-            engine: Arc::new(ArcSwap::from_pointee(Engine::new(&config, metrics.clone()))),
+            engine: Arc::new(ArcSwap::from_pointee(Engine::new(&config, engine_metrics))),
             config: Arc::new(ArcSwap::from_pointee(config)),
             interner: Arc::default(),
-            group_events: Arc::new(GroupEvents::new(EventRecorder::silent(metrics.clone()), metrics.clone())),
+            group_events: Arc::new(GroupEvents::new(event_recorder, GroupMetrics::register(registry)?)),
             store,
             freshness,
             metrics,

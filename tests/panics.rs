@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use berth::cluster::{Binder, EventRecorder, Freshness, Store};
+use berth::cluster::event_recorder::EventMetrics;
+use berth::cluster::{Binder, EventRecorder, Freshness, Store, StoreMetrics};
 use berth::config::Config;
 use berth::decision::{Decision, Reason};
-use berth::engine::Engine;
+use berth::engine::{Engine, EngineMetrics};
 use berth::json::Interner;
-use berth::metrics::Metrics;
+use berth::logging::{LogMetrics, Throttle};
+use berth::metrics::Registry;
 use berth::model::{Node, Object, ObjectKey, Pod};
 use berth::policy::{Policy, Prepared, Question};
+use berth::server::verbs_metrics::RequestMetrics;
 use berth::server::verbs_service::VerbsService;
-use berth::verbs::{GroupEvents, Verbs};
+use berth::verbs::{GroupEvents, GroupMetrics, Verbs, VerbsMetrics};
 use berth::view::change::Change;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -54,19 +57,24 @@ impl Prepared for Faulty {
 struct Served {
     service: VerbsService,
     store: Arc<Store>,
-    metrics: Arc<Metrics>,
+    metrics: EngineMetrics,
     faulty: Arc<AtomicBool>,
 }
 
 impl Served {
     fn new() -> Self {
-        let metrics = Arc::new(Metrics::new().expect("metrics"));
-        let store = Arc::new(Store::new(metrics.clone()));
+        Self::with_metrics(&Registry::new().expect("a registry")).expect("metrics")
+    }
+
+    fn with_metrics(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let metrics = EngineMetrics::register(registry)?;
+        let store = Arc::new(Store::new(StoreMetrics::register(registry)?));
+        let event_recorder = EventRecorder::silent(EventMetrics::register(registry)?);
         let freshness = Arc::new(Freshness::default());
         freshness.mark_all_current();
         let faulty = Arc::new(AtomicBool::new(true));
         let verbs = Verbs {
-            group_events: Arc::new(GroupEvents::new(EventRecorder::silent(metrics.clone()), metrics.clone())),
+            group_events: Arc::new(GroupEvents::new(event_recorder, GroupMetrics::register(registry)?)),
             binder: Binder::InMemory(store.clone()),
             store: store.clone(),
             freshness,
@@ -77,9 +85,11 @@ impl Served {
             ))),
             config: Arc::new(ArcSwap::from_pointee(Config::default())),
             interner: Arc::new(Interner::default()),
-            metrics: metrics.clone(),
+            metrics: VerbsMetrics::register(registry, &metrics)?,
         };
-        Self { service: VerbsService::new(Arc::new(verbs)), store, metrics, faulty }
+        let complaints = Throttle::new(LogMetrics::register(registry)?);
+        let service = VerbsService::new(Arc::new(verbs), RequestMetrics::register(registry)?, complaints);
+        Ok(Self { service, store, metrics, faulty })
     }
 
     async fn ask(&self, path: &str, body: &str) -> String {

@@ -17,8 +17,10 @@ mod wire_fuzz {
 use std::sync::Arc;
 
 use berth::config::Config;
-use berth::metrics::Metrics;
+use berth::logging::{LogMetrics, Throttle};
+use berth::metrics::Registry;
 use berth::model::{Node, Object};
+use berth::server::verbs_metrics::RequestMetrics;
 use berth::server::verbs_service::VerbsService;
 use berth::verbs::{Verb, Verbs};
 use bytes::Bytes;
@@ -37,7 +39,7 @@ const INPUTS: usize = 2_000;
 
 struct Served {
     service: VerbsService,
-    metrics: Arc<Metrics>,
+    registry: Registry,
     refused: usize,
 }
 
@@ -45,9 +47,11 @@ impl Served {
     fn new() -> Self {
         let node = |name: &&str| Object::Node(Arc::new(Node::named(*name)));
         let nodes = bodies::NODES.iter().map(node).collect();
-        let verbs = Verbs::in_memory(Config::default(), nodes).expect("in memory");
-        let metrics = verbs.metrics.clone();
-        Self { service: VerbsService::new(Arc::new(verbs)), metrics, refused: 0 }
+        let registry = Registry::new().expect("a registry");
+        let verbs = Verbs::in_memory_measured(Config::default(), nodes, &registry).expect("in memory");
+        let metrics = RequestMetrics::register(&registry).expect("metrics");
+        let complaints = Throttle::new(LogMetrics::register(&registry).expect("metrics"));
+        Self { service: VerbsService::new(Arc::new(verbs), metrics, complaints), registry, refused: 0 }
     }
 
     fn ask(&mut self, runtime: &Runtime, verb: Verb, input: &Input) -> Result<(), String> {
@@ -75,7 +79,7 @@ impl Served {
 
     /// No panic was counted, and every refusal was.
     fn close(&self) {
-        let text = String::from_utf8(self.metrics.render()).expect("text");
+        let text = String::from_utf8(self.registry.render()).expect("text");
         let sum = |name: &str| -> f64 {
             let lines = text.lines().filter(|line| line.starts_with(&format!("{name}{{")));
             lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()

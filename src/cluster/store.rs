@@ -6,8 +6,8 @@ use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use super::StoreMetrics;
 use crate::config::Config;
-use crate::metrics::Metrics;
 use crate::view::View;
 use crate::view::change::{Change, Dropped};
 
@@ -20,18 +20,23 @@ pub struct Store {
     published: ArcSwap<View>,
     writer: Mutex<()>,
     changes: Notify,
-    metrics: Arc<Metrics>,
+    metrics: StoreMetrics,
 }
 
 impl Store {
     /// An empty store.
-    pub fn new(metrics: Arc<Metrics>) -> Self {
+    pub fn new(metrics: StoreMetrics) -> Self {
         Self { published: ArcSwap::default(), writer: Mutex::default(), changes: Notify::new(), metrics }
     }
 
     /// The view to decide on: one per request.
     pub fn view(&self) -> Arc<View> {
         self.published.load_full()
+    }
+
+    /// Shows in the metrics what the published view holds.
+    pub(crate) fn refresh_metrics(&self) {
+        self.metrics.show(&self.published.load());
     }
 
     /// Completes at the next change. Begin to wait before looking at the view, or a change may be missed.
@@ -45,7 +50,7 @@ impl Store {
     }
 
     /// From now on groups are recognised as the configuration says.
-    pub fn recognise_groups(&self, config: &Config) {
+    pub(crate) fn recognise_groups(&self, config: &Config) {
         let recogniser = Arc::new(config.replica_groups.recogniser());
         if *self.view().recogniser() != recogniser {
             self.write(|view| {

@@ -15,8 +15,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 
 use super::api::{Api, ApiError, Told};
-use super::{Freshness, Store};
-use crate::metrics::Metrics;
+use super::{Freshness, Store, WatchMetrics};
 use crate::model::Kind;
 use crate::view::change::Change;
 
@@ -54,7 +53,7 @@ pub struct Follower {
     /// Who is told how current they are.
     pub freshness: Arc<Freshness>,
     /// Who counts failures.
-    pub metrics: Arc<Metrics>,
+    pub metrics: WatchMetrics,
 }
 
 impl Follower {

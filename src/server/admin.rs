@@ -16,9 +16,8 @@ use crate::cluster::compare::compare;
 use crate::cluster::{Freshness, Store};
 use crate::config::Config;
 use crate::logging::LevelControl;
-use crate::metrics::Metrics;
+use crate::metrics::Registry;
 use crate::model::Kind;
-use crate::verbs::GroupEvents;
 use crate::wire::reply::problem;
 
 const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/debug/cache/compare\n\
@@ -33,9 +32,7 @@ pub struct AdminService {
     /// The settings in force.
     pub config: Arc<ArcSwap<Config>>,
     /// What is measured.
-    pub metrics: Arc<Metrics>,
-    /// What is said about groups.
-    pub group_events: Arc<GroupEvents>,
+    pub registry: Arc<Registry>,
     /// The API server to compare with, unless the cluster came from a file.
     pub api: Option<Api>,
     /// The log level.
@@ -99,11 +96,7 @@ impl AdminService {
     }
 
     fn metrics(&self) -> Answer {
-        let view = self.store.view();
-        self.metrics.set_view(&view);
-        self.group_events.publish(&view);
-        self.freshness.publish(&self.metrics);
-        answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", self.metrics.render())
+        answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", self.registry.render())
     }
 
     fn configz(&self) -> Answer {

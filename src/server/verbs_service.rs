@@ -12,6 +12,7 @@ use hyper::{Method, Request, StatusCode};
 
 use super::body::{self, BodyError};
 use super::inflight::InFlight;
+use super::verbs_metrics::{RequestMetrics, UNKNOWN, UNKNOWN_VERB, WRONG_METHOD};
 use super::{Answer, json};
 use crate::logging::Throttle;
 use crate::verbs::{Patience, Verb, Verbs};
@@ -27,6 +28,7 @@ const LARGEST_BINDING: usize = 64 * 1024;
 /// Answers requests on the verbs port.
 pub struct VerbsService {
     verbs: Arc<Verbs>,
+    metrics: RequestMetrics,
     decisions: InFlight,
     bindings: InFlight,
     complaints: Throttle,
@@ -44,9 +46,9 @@ enum Refusal {
 
 impl VerbsService {
     /// A service for these verbs.
-    pub fn new(verbs: Arc<Verbs>) -> Self {
-        let complaints = Throttle::new(verbs.metrics.log_suppressed.clone());
-        Self { verbs, decisions: InFlight::default(), bindings: InFlight::default(), complaints }
+    pub fn new(verbs: Arc<Verbs>, metrics: RequestMetrics, complaints: Throttle) -> Self {
+        let (decisions, bindings) = (InFlight::default(), InFlight::default());
+        Self { verbs, metrics, decisions, bindings, complaints }
     }
 
     /// Answers one request, whatever it is.
@@ -57,14 +59,14 @@ impl VerbsService {
     {
         let began = Instant::now();
         let verb = Verb::from_path(request.uri().path());
-        let label = verb.map_or("unknown", Verb::label);
+        let label = verb.map_or(UNKNOWN, Verb::label);
         let answer = match self.answer(verb, request).await {
             Ok(body) => json(StatusCode::OK, body),
             Err(refusal) => self.refuse(label, &refusal),
         };
         let (spent, status) = (began.elapsed().as_secs_f64(), answer.status());
         let labels = [label, status.as_str()];
-        self.verbs.metrics.request_duration.with_label_values(&labels).observe(spent);
+        self.metrics.request_duration.with_label_values(&labels).observe(spent);
         answer
     }
 
@@ -81,7 +83,7 @@ impl VerbsService {
             let config = self.verbs.config.load();
             (config.server.limits, config.server.timeouts)
         };
-        let gauge = self.verbs.metrics.inflight.with_label_values(&[verb.label()]);
+        let gauge = self.metrics.inflight.with_label_values(&[verb.label()]);
         // Bindings wait for the API server and must not take the places of decisions, nor their memory.
         let (place, max_body) = match verb {
             Verb::Bind => (
@@ -115,7 +117,7 @@ impl VerbsService {
             let answer = self.work(body.clone(), move |verbs, body| verbs.filter(body, left)).await?;
             if let Some(answer) = answer {
                 if !waited.is_zero() {
-                    self.verbs.metrics.filter_wait.observe(waited.as_secs_f64());
+                    self.metrics.filter_wait.observe(waited.as_secs_f64());
                 }
                 return Ok(answer);
             }
@@ -150,11 +152,11 @@ impl VerbsService {
         let (status, reason, text) = match refusal {
             Refusal::UnknownVerb => (
                 StatusCode::NOT_FOUND,
-                "unknown_verb",
+                UNKNOWN_VERB,
                 "unknown verb; there are /filter, /prioritize, /preempt and /bind".to_owned(),
             ),
             Refusal::WrongMethod => {
-                (StatusCode::METHOD_NOT_ALLOWED, "wrong_method", "verbs take POST only".to_owned())
+                (StatusCode::METHOD_NOT_ALLOWED, WRONG_METHOD, "verbs take POST only".to_owned())
             }
             Refusal::Overloaded => {
                 (StatusCode::SERVICE_UNAVAILABLE, "", "too many requests under way".to_owned())
@@ -163,11 +165,10 @@ impl VerbsService {
             Refusal::Wire(error) => (StatusCode::BAD_REQUEST, error.label(), error.to_string()),
             Refusal::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "", "internal error".to_owned()),
         };
-        let metrics = &self.verbs.metrics;
         match refusal {
-            Refusal::Overloaded => metrics.shed.with_label_values(&[verb]).inc(),
-            Refusal::Broken => metrics.panics.with_label_values(&[verb]).inc(),
-            _ => metrics.bad_requests.with_label_values(&[verb, reason]).inc(),
+            Refusal::Overloaded => self.metrics.shed.with_label_values(&[verb]).inc(),
+            Refusal::Broken => self.verbs.metrics.panics.with_label_values(&[verb]).inc(),
+            _ => self.metrics.bad_requests.with_label_values(&[verb, reason]).inc(),
         }
         if self.complaints.may_speak((verb, reason)) {
             tracing::warn!(verb, status = status.as_u16(), reason = text, "request refused");
