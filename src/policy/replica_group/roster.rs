@@ -4,16 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::model::group::Source;
 use crate::model::selector::Requirement;
-use crate::model::{
-    AntiAffinityTerm, GroupObject, Labels, Membership, Name, Pod, Requirements, Resources, Template,
-};
+use crate::model::{AntiAffinityTerm, Labels, Membership, Name, Pod, Requirements, Resources};
 use crate::policy::fit::Applicant;
-use crate::view::{HostId, View};
-
-/// Labels with this in front are the same on all members of a replica, but for those that number its pods.
-const LWS_LABELS: &str = "leaderworkerset.sigs.k8s.io/";
+use crate::view::{HostId, MemberToCome, View};
 
 /// A group at one moment.
 pub struct Roster<'a> {
@@ -178,7 +172,7 @@ pub fn part_of(pod: &Pod, size: u32) -> Option<u32> {
 struct Counting<'a> {
     like: &'a Pod,
     membership: &'a Membership,
-    object: Option<&'a Arc<GroupObject>>,
+    view: &'a View,
     size: u32,
     waiting: usize,
     indexes: HashSet<u32>,
@@ -187,11 +181,11 @@ struct Counting<'a> {
 impl<'a> Counting<'a> {
     fn of(roster: &Roster<'a>, like: &'a Pod, view: &'a View) -> Self {
         let membership = roster.membership;
-        let index = |placed: &Placed<'_>| placed.pod.group.as_ref().and_then(|membership| membership.index);
+        let index = |placed: &Placed<'_>| view.member_index(placed.pod);
         Self {
             like,
             membership,
-            object: view.group_object_of(like, membership),
+            view,
             size: view.group_size(like).unwrap_or_default(),
             waiting: 0,
             indexes: roster.placed.iter().filter_map(index).collect(),
@@ -200,7 +194,7 @@ impl<'a> Counting<'a> {
 
     fn member(&mut self, pod: &'a Pod) -> Class<'a> {
         self.waiting += 1;
-        self.indexes.extend(pod.group.as_ref().and_then(|membership| membership.index));
+        self.indexes.extend(self.view.member_index(pod));
         Class {
             requests: &pod.requests,
             requirements: &pod.requirements,
@@ -236,17 +230,12 @@ impl<'a> Counting<'a> {
     /// A member that nobody has seen yet: as its set describes it, else like the one that asks.
     fn imagined(&self, index: u32) -> Class<'a> {
         let part = self.part(index);
-        let lws = self.membership.group.source == Source::LeaderWorkerSet;
-        let template = self.object.filter(|_| lws).and_then(|set| match index {
-            0 => set.leader.as_ref().or(set.worker.as_ref()),
-            _ => set.worker.as_ref(),
-        });
-        match template {
-            Some(template) => Class {
+        match self.view.member_to_come(self.like, index) {
+            Some(MemberToCome { template, labels }) => Class {
                 requests: &template.requests,
                 requirements: &template.requirements,
                 anti_affinity: template.anti_affinity.as_ref(),
-                labels: Cow::Owned(self.labels(template)),
+                labels: Cow::Owned(labels),
                 part,
                 count: 1,
             },
@@ -259,10 +248,5 @@ impl<'a> Counting<'a> {
                 count: 1,
             },
         }
-    }
-
-    fn labels(&self, template: &Template) -> Labels {
-        let given = self.like.labels.iter().filter(|(key, _)| key.starts_with(LWS_LABELS));
-        given.chain(template.labels.iter()).map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 }

@@ -1,0 +1,113 @@
+//! What the view knows of a group beyond what its pods carry: the object that stands behind it, and what that says.
+
+use std::sync::Arc;
+
+use super::View;
+use crate::model::group::recognition::{GroupObjects, LARGEST};
+use crate::model::{GroupKey, GroupKind, GroupObject, Kind, Labels, Membership, ObjectKey, Pod, Template};
+
+/// A member of a group that nobody has seen yet, as the object behind the group describes it.
+#[derive(Clone, Debug)]
+pub struct MemberToCome<'a> {
+    /// What it will ask for.
+    pub template: &'a Template,
+    /// The labels that it will have.
+    pub labels: Labels,
+}
+
+impl View {
+    /// How many members the group of a member has, if anybody says so.
+    pub fn group_size(&self, pod: &Pod) -> Option<u32> {
+        let membership = pod.group.as_ref()?;
+        let by_object = || membership.group.source.size(pod, self.group_object_of(pod, membership)?);
+        membership.size.or_else(by_object).map(|size| size.min(LARGEST))
+    }
+
+    /// Which member of its group a pod is, if anybody says so; 0 is the leader, where there is one.
+    pub fn member_index(&self, pod: &Pod) -> Option<u32> {
+        let membership = pod.group.as_ref()?;
+        let by_object = || membership.group.source.index(pod, self.group_object_of(pod, membership)?);
+        membership.index.or_else(by_object)
+    }
+
+    /// The member of that number, which nobody has seen yet, if the object behind the group describes it; `like` is a
+    /// member that is known.
+    pub fn member_to_come(&self, like: &Pod, index: u32) -> Option<MemberToCome<'_>> {
+        let membership = like.group.as_ref()?;
+        let source = membership.group.source;
+        let template = source.template(like, self.group_object_of(like, membership)?, index)?;
+        Some(MemberToCome { template, labels: source.labels_of(template, like) })
+    }
+
+    /// Whether losing one member of a group makes all of them start anew.
+    pub fn restarts_together(&self, pod: &Pod, membership: &Membership) -> bool {
+        let object = self.group_object_of(pod, membership);
+        membership.group.source.restarts_together(object.map(|object| &**object))
+    }
+
+    /// The object that stands behind a member's group, if there is one.
+    fn group_object_of(&self, pod: &Pod, membership: &Membership) -> Option<&Arc<GroupObject>> {
+        let source = membership.group.source;
+        self.group_object(source.kind()?, &source.object_behind(pod, membership)?)
+    }
+
+    /// Fills in a pod's part in a group.
+    pub fn recognise_group(&self, pod: &mut Arc<Pod>) {
+        let membership = self.recogniser.recognise(pod, self);
+        if pod.group != membership {
+            Arc::make_mut(pod).group = membership;
+        }
+    }
+
+    /// Takes in an object that stands behind groups, or that it is gone. Where it wants its groups to be is kept with
+    /// their members, so these are looked at again if that has changed.
+    pub(super) fn set_group_object(
+        &mut self,
+        kind: GroupKind,
+        key: &ObjectKey,
+        object: Option<Arc<GroupObject>>,
+    ) {
+        let asked =
+            |object: Option<&Arc<GroupObject>>| object.map(|o| o.topology.clone()).unwrap_or_default();
+        let before = asked(self.group_object(Kind::Group(kind), key));
+        let changed = before != asked(object.as_ref());
+        let objects = self.group_objects.entry(Kind::Group(kind)).or_default();
+        match object {
+            Some(object) => objects.insert(key.clone(), object),
+            None => objects.remove(key),
+        }
+        if changed {
+            self.recognise_members_again(kind, key);
+        }
+    }
+
+    fn recognise_members_again(&mut self, kind: GroupKind, key: &ObjectKey) {
+        let source = kind.source();
+        let concerned = |group: &GroupKey| group.source == source && group.set.namespace == key.namespace;
+        let behind = |pod: &&Arc<Pod>| {
+            let object = pod.group.as_ref().and_then(|membership| source.object_behind(pod, membership));
+            object.as_ref() == Some(key)
+        };
+        let indexes = [&self.groups, &self.waiting, &self.leaving];
+        let members = indexes.into_iter().flat_map(|index| index.iter());
+        let members = members.filter(|(group, _)| concerned(group)).flat_map(|(_, pods)| pods);
+        let shown: Vec<_> = members.filter(behind).map(|pod| pod.uid.clone()).collect();
+        for uid in shown {
+            let Some(mut pod) = self.pods.get(&uid).cloned() else { continue };
+            self.recognise_group(&mut pod);
+            self.keeping_places(&uid, |view| view.pods.insert(uid.clone(), pod));
+        }
+        let under_way = self.ledger.iter().map(|entry| &entry.pod).filter(behind);
+        let under_way: Vec<_> = under_way.cloned().collect();
+        for mut pod in under_way {
+            self.recognise_group(&mut pod);
+            self.keeping_places(&pod.uid.clone(), |view| view.ledger.replace_pod(pod));
+        }
+    }
+}
+
+impl GroupObjects for View {
+    fn find(&self, kind: Kind, key: &ObjectKey) -> Option<&GroupObject> {
+        self.group_object(kind, key).map(|object| &**object)
+    }
+}
