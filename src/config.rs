@@ -15,6 +15,6 @@ pub use groups::{
 pub use load::{ConfigError, load, parse};
 pub use schema::{
     Config, Criterion, DefaultingType, InclusionPolicy, LabelExpression, LabelOperator, LabelSelector,
-    Limits, NominatedNode, NominatedNodePolicy, Preemption, PreemptionMode, Server, SpreadConstraint,
-    SpreadOverride, Timeouts, Tls, TopologySpread, WhenUnsatisfiable,
+    Limits, Mode, NominatedNode, NominatedNodePolicy, Preemption, Server, SpreadConstraint, SpreadOverride,
+    Timeouts, Tls, TopologySpread, WhenUnsatisfiable,
 };

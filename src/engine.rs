@@ -4,17 +4,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::config::{self, Config, NominatedNodePolicy, PreemptionMode};
+use crate::config::{self, Config, Mode, NominatedNodePolicy};
+use crate::decision::{Decision, Nominated};
 use crate::ledger::Reservation;
 use crate::metrics::Metrics;
 use crate::policy::preemption::{self, Candidate, Fate};
 use crate::policy::replica_group::ReplicaGroup;
 use crate::policy::topology_spread::TopologySpread;
-use crate::policy::{Nominated, Policy, Question, Rejection, Verdicts, nominated_node};
+use crate::policy::{MAX_SCORE, Policy, Prepared, Purpose, Question, nominated_node};
 use crate::view::{Needs, View};
-
-/// The scale on which kube-scheduler takes scores from an extender.
-pub const MAX_SCORE: i64 = 10;
 
 /// A policy panicked; the caller gives the answer that does the least harm.
 #[derive(Debug, thiserror::Error)]
@@ -33,9 +31,22 @@ pub type Policies = Vec<Box<dyn Policy>>;
 /// The active policies, and how their answers are put together.
 pub struct Engine {
     policies: Policies,
-    nominated_first: bool,
+    nominated_node: config::NominatedNode,
     preemption: config::Preemption,
     metrics: Arc<Metrics>,
+}
+
+/// A question that every policy has looked at.
+pub struct Asked<'a> {
+    engine: &'a Engine,
+    question: Question<'a>,
+    parts: Vec<Part<'a>>,
+}
+
+/// What one policy made of a question.
+struct Part<'a> {
+    policy: &'a dyn Policy,
+    prepared: Box<dyn Prepared + 'a>,
 }
 
 impl Engine {
@@ -46,24 +57,21 @@ impl Engine {
 
     /// An engine that asks these policies in this order.
     pub fn with_policies(policies: Policies, config: &Config, metrics: Arc<Metrics>) -> Self {
-        Self {
-            policies,
-            nominated_first: config.nominated_node.policy == NominatedNodePolicy::Prefer,
-            preemption: config.preemption,
-            metrics,
-        }
+        Self { policies, nominated_node: config.nominated_node, preemption: config.preemption, metrics }
     }
 
-    /// What the view must provide for a pod.
-    pub fn needs(&self, verb: &'static str, question: Question<'_>) -> Result<Needs, Panicked> {
-        let mut needs = Needs::default();
+    /// Lets every policy look at a question.
+    pub fn prepare<'a>(&'a self, question: Question<'a>) -> Result<Asked<'a>, Panicked> {
+        let mut parts = Vec::with_capacity(self.policies.len());
         for policy in &self.policies {
-            needs.extend(self.catching(verb, policy.name(), || policy.needs(question))?);
+            let prepare = || policy.prepare(&question);
+            let prepared = self.catching(question.purpose.label(), policy.name(), prepare)?;
+            parts.extend(prepared.map(|prepared| Part { policy: &**policy, prepared }));
         }
-        Ok(needs)
+        Ok(Asked { engine: self, question, parts })
     }
 
-    /// What the view must provide to work out what has to be kept for what is running already.
+    /// What the view must provide to work out what has to be reserved for what is running already.
     pub fn restore_needs(&self, view: &View) -> Result<Needs, Panicked> {
         let mut needs = Needs::default();
         for policy in &self.policies {
@@ -72,103 +80,34 @@ impl Engine {
         Ok(needs)
     }
 
-    /// Room that has to be kept for what is running already.
+    /// Slots that have to be reserved for what is running already.
     pub fn restore(&self, view: &View) -> Result<Vec<Reservation>, Panicked> {
         let mut restored = Vec::new();
-        for policy in &self.policies {
+        for policy in self.policies.iter().filter(|policy| policy.mode() == Mode::Enforce) {
             restored.extend(self.catching("restore", policy.name(), || policy.restore(view))?);
         }
         Ok(restored)
     }
 
-    /// Which candidates may be used. A nominated node that may be used is the only one that passes.
-    pub fn filter(&self, question: Question<'_>) -> Result<Verdicts, Panicked> {
-        let nominated = if self.nominated_first { nominated_node::position(&question) } else { None };
-        let Some(at) = nominated else { return self.judge("filter", question) };
-        let alone = Question { candidates: &question.candidates[at..=at], ..question };
-        let mut verdicts = self.judge("filter", alone)?;
-        if verdicts.passing() == 1 {
-            verdicts.settle_nominated(Nominated::Kept(at));
-            return Ok(verdicts);
+    /// Counts the verdicts of a decision that is really given as an answer.
+    pub fn count(&self, decision: &Decision) {
+        for (reason, count) in decision.tally() {
+            self.metrics.nodes_rejected.with_label_values(&[reason.policy(), reason.code()]).inc_by(count);
         }
-        if question.candidates.len() > 1 {
-            verdicts = self.judge("filter", question)?;
+        for (reason, count) in decision.observed() {
+            self.metrics
+                .observed_rejections
+                .with_label_values(&[reason.policy(), reason.code()])
+                .inc_by(*count);
         }
-        verdicts.settle_nominated(Nominated::Refused(at));
-        Ok(verdicts)
-    }
-
-    /// What the policies say to each candidate.
-    fn judge(&self, verb: &'static str, question: Question<'_>) -> Result<Verdicts, Panicked> {
-        let all = Verdicts::all_pass(question.candidates.len());
-        self.ask(verb, all, |policy, verdicts| policy.filter(question, verdicts))
-    }
-
-    /// Counts the verdicts of an answer that is really given.
-    pub fn count(&self, verdicts: &Verdicts) {
-        // A policy mostly has one reason for all.
-        let mut counted: Vec<(&'static Rejection, u64)> = Vec::new();
-        for (_, why) in verdicts.rejections() {
-            match counted.iter_mut().find(|(known, _)| std::ptr::eq(*known, why)) {
-                Some((_, count)) => *count += 1,
-                None => counted.push((why, 1)),
-            }
-        }
-        for (why, count) in counted {
-            self.metrics.nodes_rejected.with_label_values(&[why.policy, why.reason]).inc_by(count);
-        }
-        if let Some(nominated) = verdicts.nominated() {
+        if let Some(nominated) = decision.nominated() {
             self.metrics.nominated_nodes.with_label_values(&[nominated.label()]).inc();
         }
     }
 
-    /// How good the candidates are, 0 to [`MAX_SCORE`].
-    pub fn prioritize(&self, question: Question<'_>) -> Result<Vec<i64>, Panicked> {
-        let none = vec![0; question.candidates.len()];
-        let mut scores =
-            self.ask("prioritize", none, |policy, scores| policy.prioritize(question, scores))?;
-        for score in &mut scores {
-            *score = (*score).clamp(0, MAX_SCORE);
-        }
-        Ok(scores)
-    }
-
     /// Whether candidates for preemption are really dropped.
-    pub fn preemption_mode(&self) -> PreemptionMode {
+    pub fn preemption_mode(&self) -> Mode {
         self.preemption.mode
-    }
-
-    /// What becomes of each candidate for preemption; `find` finds their victims.
-    pub fn preempt(
-        &self,
-        question: Question<'_>,
-        find: impl FnOnce(&View) -> Vec<Candidate>,
-    ) -> Result<Vec<Fate>, Panicked> {
-        const VERB: &str = "preempt";
-        let candidates = self.catching(VERB, preemption::NAME, || find(question.view))?;
-        let question = Question { evictions: &candidates, ..question };
-        let verdicts = self.judge(VERB, question)?;
-        self.catching(VERB, preemption::NAME, || {
-            preemption::fates(&question, &verdicts, self.preemption.decide_up_to)
-        })
-    }
-
-    /// Policies only read the view and write into `answer`, which is thrown away when one panics, so
-    /// nothing half-done survives the unwinding.
-    fn ask<T>(
-        &self,
-        verb: &'static str,
-        mut answer: T,
-        ask: impl Fn(&dyn Policy, &mut T),
-    ) -> Result<T, Panicked> {
-        for policy in &self.policies {
-            let began = Instant::now();
-            self.catching(verb, policy.name(), || ask(&**policy, &mut answer))?;
-            let spent = began.elapsed().as_secs_f64();
-            let labels = [verb, policy.name()];
-            self.metrics.decision_duration.with_label_values(&labels).observe(spent);
-        }
-        Ok(answer)
     }
 
     fn catching<R>(
@@ -182,5 +121,97 @@ impl Engine {
             tracing::error!(verb, policy, "policy panicked");
             Panicked
         })
+    }
+}
+
+impl<'a> Asked<'a> {
+    /// What the view must provide before the question can be answered.
+    pub fn needs(&self) -> Result<Needs, Panicked> {
+        let mut needs = Needs::default();
+        for part in &self.parts {
+            needs.extend(self.catching(part, |prepared| prepared.needs())?);
+        }
+        Ok(needs)
+    }
+
+    /// Which candidates may be used. A nominated node that may be used is the only one that passes.
+    pub fn filter(&self) -> Result<Decision, Panicked> {
+        let question = &self.question;
+        let preferred = self.engine.nominated_node.policy == NominatedNodePolicy::Prefer;
+        let nominated = if preferred { nominated_node::position(question) } else { None };
+        let Some(at) = nominated else { return self.judge(question) };
+        if self.engine.nominated_node.mode == Mode::Observe {
+            let mut decision = self.judge(question)?;
+            let fits = decision.passes(at);
+            decision.settle_nominated(Nominated::Observed { fits });
+            return Ok(decision);
+        }
+        let alone = Question { candidates: &question.candidates[at..=at], ..*question };
+        let mut decision = self.judge(&alone)?;
+        if decision.passing() == 1 {
+            decision.settle_nominated(Nominated::Kept(at));
+            return Ok(decision);
+        }
+        if question.candidates.len() > 1 {
+            decision = self.judge(question)?;
+        }
+        decision.settle_nominated(Nominated::Refused(at));
+        Ok(decision)
+    }
+
+    /// How good the candidates are, 0 to [`MAX_SCORE`].
+    pub fn prioritize(&self) -> Result<Vec<i64>, Panicked> {
+        let mut scores = vec![0; self.question.candidates.len()];
+        for part in self.parts.iter().filter(|part| part.policy.mode() == Mode::Enforce) {
+            self.measure(part, |prepared| prepared.prioritize(&self.question, &mut scores))?;
+        }
+        for score in &mut scores {
+            *score = (*score).clamp(0, MAX_SCORE);
+        }
+        Ok(scores)
+    }
+
+    /// What becomes of each candidate for preemption; `find` finds their victims.
+    pub fn preempt(&self, find: impl Fn(&View) -> Vec<Candidate>) -> Result<Vec<Fate>, Panicked> {
+        let find = || find(self.question.view);
+        let candidates = &self.engine.catching(Purpose::Preempt.label(), preemption::NAME, find)?;
+        let question = Question { evictions: candidates, ..self.question };
+        let decision = self.judge(&question)?;
+        self.engine.catching(Purpose::Preempt.label(), preemption::NAME, || {
+            preemption::fates(&question, &decision, self.engine.preemption.decide_up_to)
+        })
+    }
+
+    /// What the policies say to each candidate. Those that only observe are counted and not followed.
+    fn judge(&self, question: &Question<'_>) -> Result<Decision, Panicked> {
+        let candidates = question.candidates.len();
+        let mut decision = Decision::all_pass(candidates);
+        for part in &self.parts {
+            match part.policy.mode() {
+                Mode::Enforce => self.measure(part, |prepared| prepared.filter(question, &mut decision))?,
+                Mode::Observe => {
+                    let mut observed = Decision::all_pass(candidates);
+                    self.measure(part, |prepared| prepared.filter(question, &mut observed))?;
+                    decision.observe(&observed);
+                }
+            }
+        }
+        Ok(decision)
+    }
+
+    fn measure<R>(&self, part: &Part<'a>, ask: impl FnOnce(&dyn Prepared) -> R) -> Result<R, Panicked> {
+        let began = Instant::now();
+        let answer = self.catching(part, ask)?;
+        let labels = [self.question.purpose.label(), part.policy.name()];
+        let spent = began.elapsed().as_secs_f64();
+        self.engine.metrics.decision_duration.with_label_values(&labels).observe(spent);
+        Ok(answer)
+    }
+
+    /// Policies only read the view and write into an answer that is thrown away when one panics, so nothing half-done
+    /// survives the unwinding.
+    fn catching<R>(&self, part: &Part<'a>, ask: impl FnOnce(&dyn Prepared) -> R) -> Result<R, Panicked> {
+        let verb = self.question.purpose.label();
+        self.engine.catching(verb, part.policy.name(), || ask(&*part.prepared))
     }
 }

@@ -4,6 +4,7 @@ pub mod app;
 pub mod cli;
 pub mod cluster;
 pub mod config;
+pub mod decision;
 pub mod demo;
 pub mod engine;
 #[cfg(test)]

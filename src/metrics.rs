@@ -11,10 +11,10 @@ use prometheus::{
 };
 
 pub use self::groups::GroupMetrics;
-use crate::config::PreemptionMode;
+use crate::config::Mode;
+use crate::decision::{Nominated, Reason};
 use crate::ledger::{DropCause, Ledger};
 use crate::model::Kind;
-use crate::policy::Nominated;
 use crate::policy::preemption::Fate;
 use crate::view::View;
 
@@ -35,6 +35,8 @@ pub struct Metrics {
     pub filter_wait: Histogram,
     /// Nodes that a policy rejected.
     pub nodes_rejected: IntCounterVec,
+    /// Nodes that a policy in mode Observe would have rejected.
+    pub observed_rejections: IntCounterVec,
     /// Nominated nodes that filter was asked about.
     pub nominated_nodes: IntCounterVec,
     /// Candidates for preemption, by what became of them.
@@ -103,6 +105,11 @@ impl Metrics {
             nodes_rejected: maker.counter(
                 "nodes_rejected_total",
                 "Candidate nodes that a policy rejected.",
+                &["policy", "reason"],
+            )?,
+            observed_rejections: maker.counter(
+                "observed_rejections_total",
+                "Candidate nodes that a policy in mode Observe would have rejected.",
                 &["policy", "reason"],
             )?,
             nominated_nodes: maker.counter(
@@ -196,10 +203,15 @@ impl Metrics {
         for cause in DropCause::ALL {
             self.ledger_dropped.with_label_values(&[cause.label()]).inc_by(0);
         }
+        for reason in Reason::ALL {
+            let labels = &[reason.policy(), reason.code()];
+            self.nodes_rejected.with_label_values(labels).inc_by(0);
+            self.observed_rejections.with_label_values(labels).inc_by(0);
+        }
         for result in Nominated::LABELS {
             self.nominated_nodes.with_label_values(&[result]).inc_by(0);
         }
-        for mode in [PreemptionMode::Enforce, PreemptionMode::Observe] {
+        for mode in Mode::ALL {
             for fate in Fate::ALL {
                 self.preemption_candidates.with_label_values(&[mode.label(), fate.label()]).inc_by(0);
             }

@@ -15,34 +15,28 @@ use crate::cluster::binder::{BindError, BindOrder};
 use crate::cluster::freshness::NotReady;
 use crate::cluster::{Binder, EventRecorder, Freshness, Store};
 use crate::config::Config;
-use crate::engine::{Engine, Panicked};
+use crate::decision::{Decision, Undecided};
+use crate::engine::{Asked, Engine, Panicked};
 use crate::json::{self, Interner, PodObject};
 use crate::metrics::Metrics;
 use crate::model::{Name, Object, ObjectKey, Pod};
-use crate::policy::{Question, Verdicts};
+use crate::policy::{Purpose, Question};
 use crate::view::View;
 use crate::view::change::{Change, Offer};
 use crate::wire::{BindArgs, Candidates, SchedulingArgs, WireError, reply};
 
-const UNDECIDED: &str = "berth: a hard limit hangs on a placement or node that is not known yet";
-
-/// Why no decision was made.
-#[derive(Debug, thiserror::Error)]
-enum Undecided {
-    #[error("berth: the cluster cache has not synced yet")]
-    NotSynced,
-    #[error("berth: the cluster cache is stale, a watch is cut")]
-    Stale,
-    #[error("berth: {0}")]
-    Panicked(#[from] Panicked),
-}
-
 impl From<NotReady> for Undecided {
     fn from(not_ready: NotReady) -> Self {
         match not_ready {
-            NotReady::NotSynced(_) => Undecided::NotSynced,
-            NotReady::Stale(_) => Undecided::Stale,
+            NotReady::NotSynced(_) => Undecided::CacheNotSynced,
+            NotReady::Stale(_) => Undecided::CacheStale,
         }
+    }
+}
+
+impl From<Panicked> for Undecided {
+    fn from(_: Panicked) -> Self {
+        Undecided::InternalError
     }
 }
 
@@ -79,13 +73,13 @@ impl Patience {
         until.saturating_sub(waited)
     }
 
-    fn waits_for(self, verdicts: &Verdicts) -> bool {
+    fn waits_for(self, decision: &Decision) -> bool {
         let worth_it = match self {
             Patience::None => false,
-            Patience::Limits => verdicts.are_uncertain(),
+            Patience::Limits => decision.is_uncertain(),
             Patience::Preferences => true,
         };
-        worth_it && !verdicts.awaited().is_empty()
+        worth_it && !decision.effects().awaited.is_empty()
     }
 }
 
@@ -180,39 +174,39 @@ impl Verbs {
     pub fn filter(&self, body: &[u8], patience: Patience) -> Result<Option<Vec<u8>>, WireError> {
         let SchedulingArgs { pod: object, candidates } = SchedulingArgs::decode(body)?;
         let pod = self.recognised(&object);
-        let judge = |engine: &Engine, question: Question<'_>| {
-            let verdicts = engine.filter(question)?;
-            let undecided = verdicts.passing() == 0 && verdicts.are_uncertain();
-            let waits = patience.waits_for(&verdicts);
+        let judge = |engine: &Engine, asked: &Asked<'_>| {
+            let decision = asked.filter()?;
+            let undecided = decision.is_undecided();
+            let waits = patience.waits_for(&decision);
             if !undecided && !waits {
-                engine.count(&verdicts);
+                engine.count(&decision);
             }
-            Ok((verdicts, undecided, waits))
+            Ok((decision, undecided, waits))
         };
-        let reason = match self.consult(Verb::Filter, &pod, &candidates.names, judge) {
+        let undecided = match self.consult(Purpose::Filter, &pod, &candidates.names, judge) {
             Ok((_, _, true)) => return Ok(None),
-            Ok((verdicts, false, false)) => {
-                let offer = self.offer(&candidates, &verdicts);
-                self.record(&pod, offer, &verdicts);
-                self.group_events.filtered(&pod, &verdicts);
-                return Ok(Some(reply::filter(&candidates, &verdicts)));
+            Ok((decision, false, false)) => {
+                let offer = self.offer(&candidates, &decision);
+                self.record(&pod, offer, &decision);
+                self.group_events.filtered(&pod, &decision);
+                return Ok(Some(reply::filter(&candidates, &decision)));
             }
-            Ok((verdicts, true, false)) => {
-                self.record(&pod, Offer::None, &verdicts);
+            Ok((decision, true, false)) => {
+                self.record(&pod, Offer::None, &decision);
                 // Not a rejection: that could evict pods for a place that may well be free.
-                return Ok(Some(reply::filter_error(UNDECIDED)));
+                return Ok(Some(reply::filter_error(Undecided::PlacementUnknown)));
             }
-            Err(undecided) => undecided.to_string(),
+            Err(undecided) => undecided,
         };
-        self.record(&pod, Offer::None, &Verdicts::all_pass(0));
-        Ok(Some(reply::filter_error(&reason)))
+        self.record(&pod, Offer::None, &Decision::all_pass(0));
+        Ok(Some(reply::filter_error(undecided)))
     }
 
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let SchedulingArgs { pod: object, candidates } = SchedulingArgs::decode(body)?;
         let pod = self.recognised(&object);
         let names = &candidates.names;
-        let scores = self.consult(Verb::Prioritize, &pod, names, Engine::prioritize);
+        let scores = self.consult(Purpose::Prioritize, &pod, names, |_, asked| asked.prioritize());
         // In doubt there is no preference; filter has already said so aloud.
         Ok(reply::prioritize(names, &scores.unwrap_or_else(|_| vec![0; names.len()])))
     }
@@ -227,10 +221,10 @@ impl Verbs {
     /// Asks the engine on one view that has everything the policies need.
     fn consult<R>(
         &self,
-        verb: Verb,
+        purpose: Purpose,
         pod: &Pod,
         candidates: &[Cow<'_, str>],
-        ask: impl FnOnce(&Engine, Question<'_>) -> Result<R, Panicked>,
+        ask: impl Fn(&Engine, &Asked<'_>) -> Result<R, Panicked>,
     ) -> Result<R, Undecided> {
         let limit = self.config.load().server.staleness_limit.0;
         if let Some(not_ready) = self.freshness.not_ready(limit) {
@@ -241,24 +235,24 @@ impl Verbs {
         if !view.reservations_are_rebuilt() {
             view = self.restore(&engine)?;
         }
-        // What is missing is made once and kept up from then on. It is asked again what is needed, for the view
-        // that has it may be another one by then.
         loop {
-            let question = Question { pod, candidates: &[], evictions: &[], view: &view };
-            let needs = engine.needs(verb.label(), question)?;
-            if view.provides(&needs) {
-                break;
+            let mut own = view.clone();
+            if view.ledger().get(&pod.uid).is_some() {
+                // Wherever an earlier attempt put the pod, now it is nowhere: it must not stand in its own way.
+                Arc::make_mut(&mut own).withdraw(&pod.uid);
             }
+            let asked = engine.prepare(Question::about(purpose, pod, candidates, &own))?;
+            let needs = asked.needs()?;
+            if own.provides(&needs) {
+                return Ok(ask(&engine, &asked)?);
+            }
+            // What is missing is made once and kept up from then on. The question is prepared again, for the view that
+            // has it may be another one by then.
             view = self.store.write(|view| {
                 view.provide(&needs);
                 Vec::new()
             });
         }
-        if view.ledger().get(&pod.uid).is_some() {
-            // Wherever an earlier attempt put the pod, now it is nowhere: it must not stand in its own way.
-            Arc::make_mut(&mut view).withdraw(&pod.uid);
-        }
-        Ok(ask(&engine, Question { pod, candidates, evictions: &[], view: &view })?)
     }
 
     /// Works out what has to be kept for groups of which some members are running already: the first thing after a start.
@@ -282,13 +276,13 @@ impl Verbs {
 
     /// Puts into the ledger what filter answered, what has to be kept for the pod's group, and who was waited for in
     /// vain. Whatever was decided about the pod before is void.
-    fn record(&self, pod: &Arc<Pod>, offer: Offer, verdicts: &Verdicts) {
+    fn record(&self, pod: &Arc<Pod>, offer: Offer, decision: &Decision) {
         let config = self.config.load();
         let ttl = config.server.ledger_ttl.0;
         self.store.write(|view| {
-            view.mark_overdue(verdicts.awaited());
+            view.mark_overdue(&decision.effects().awaited);
             let mut dropped = Vec::new();
-            if let Some(reservation) = verdicts.reservation() {
+            if let Some(reservation) = &decision.effects().reservation {
                 // It was worked out as if the pod were nowhere.
                 dropped.extend(view.withdraw(&pod.uid));
                 view.reserve(reservation.clone(), config.replica_groups.reservation_ttl.0);
@@ -331,11 +325,11 @@ impl Verbs {
         Ok(reply::bind(&reason))
     }
 
-    fn offer(&self, candidates: &Candidates<'_>, verdicts: &Verdicts) -> Offer {
-        match verdicts.passing() {
+    fn offer(&self, candidates: &Candidates<'_>, decision: &Decision) -> Offer {
+        match decision.passing() {
             0 => Offer::None,
             1 => {
-                let only = (0..candidates.names.len()).find(|at| verdicts.passes(*at));
+                let only = (0..candidates.names.len()).find(|at| decision.passes(*at));
                 only.map_or(Offer::None, |at| Offer::One(self.interner.name(&candidates.names[at])))
             }
             _ => Offer::Several,

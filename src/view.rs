@@ -9,6 +9,7 @@ mod counters;
 mod domains;
 mod groups;
 mod hosts;
+mod ids;
 mod namespaced;
 mod pod_index;
 
@@ -18,10 +19,11 @@ use imbl::HashMap;
 
 use self::counters::Counters;
 pub use self::counters::{Counter, CounterKey};
-pub use self::domains::{DomainId, Domains, HostDomain};
-pub use self::groups::MemberToCome;
+pub use self::domains::{Domains, HostDomain};
+pub use self::groups::MembersToCome;
+pub use self::hosts::Host;
 use self::hosts::Hosts;
-pub use self::hosts::{Host, HostId};
+pub use self::ids::{DomainId, HostId};
 pub use self::namespaced::Namespaced;
 use self::pod_index::PodIndex;
 use crate::ledger::{Ledger, Phase};
@@ -121,6 +123,11 @@ impl View {
     /// The host of that number.
     pub fn host_numbered(&self, id: HostId) -> Option<&Host> {
         self.hosts.get(id)
+    }
+
+    /// All hosts, by their number; `None` for numbers that are not in use.
+    pub fn hosts_by_id(&self) -> impl Iterator<Item = (HostId, Option<&Host>)> {
+        self.hosts.by_id().enumerate().map(|(at, host)| (HostId::at(at), host.as_ref()))
     }
 
     /// One more than the highest host number in use.

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use berth::cluster::{Binder, EventRecorder, Freshness, Store};
 use berth::config::Config;
+use berth::decision::{Decision, Reason};
 use berth::engine::Engine;
 use berth::json::Interner;
 use berth::metrics::Metrics;
 use berth::model::{Node, Object, ObjectKey, Pod};
-use berth::policy::{Policy, Question, Rejection, Verdicts};
+use berth::policy::{Policy, Prepared, Question};
 use berth::server::verbs_service::VerbsService;
 use berth::verbs::{GroupEvents, Verbs};
 use berth::view::change::Change;
@@ -21,9 +22,6 @@ use hyper::Request;
 
 /// Does half of its work and then fails, as long as it is told to.
 struct Faulty(Arc<AtomicBool>);
-
-const FIRST_IS_WORST: Rejection =
-    Rejection { policy: "faulty", reason: "first is worst", resolvable: true, certain: true };
 
 impl Faulty {
     fn fail(&self) {
@@ -36,12 +34,18 @@ impl Policy for Faulty {
         "faulty"
     }
 
-    fn filter(&self, _: Question<'_>, verdicts: &mut Verdicts) {
-        verdicts.reject(0, &FIRST_IS_WORST);
+    fn prepare<'a>(&'a self, _: &Question<'a>) -> Option<Box<dyn Prepared + 'a>> {
+        Some(Box::new(Faulty(self.0.clone())))
+    }
+}
+
+impl Prepared for Faulty {
+    fn filter(&self, _: &Question<'_>, decision: &mut Decision) {
+        decision.reject(0, Reason::SkewExceeded);
         self.fail();
     }
 
-    fn prioritize(&self, _: Question<'_>, scores: &mut [i64]) {
+    fn prioritize(&self, _: &Question<'_>, scores: &mut [i64]) {
         scores.fill(99);
         self.fail();
     }
@@ -115,9 +119,10 @@ async fn a_panicking_policy_costs_one_decision_and_nothing_else() {
     served.faulty.store(false, Ordering::Relaxed);
     assert_eq!(
         served.ask("/filter", NAMES).await,
-        r#"{"Nodes":null,"NodeNames":["b"],"FailedNodes":{"a":"first is worst"},"FailedAndUnresolvableNodes":{},"Error":""}"#,
+        r#"{"Nodes":null,"NodeNames":["b"],"FailedNodes":{"a":"default topology spread: too much skew"},"FailedAndUnresolvableNodes":{},"Error":""}"#,
     );
-    let rejected = served.metrics.nodes_rejected.with_label_values(&["faulty", "first is worst"]).get();
+    let rejected =
+        served.metrics.nodes_rejected.with_label_values(&["topology_spread", "SkewExceeded"]).get();
     assert_eq!(rejected, 1, "only decisions that were answered count");
     assert_eq!(
         served.ask("/prioritize", NAMES).await,

@@ -3,7 +3,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::schema::LabelSelector;
+use super::schema::{LabelSelector, Mode};
 use super::validate::Wrong;
 use super::{ShortDuration, selector};
 use crate::model::group::recognition::{Audience, DefaultTopologyRequest, Recogniser, Rule, Size};
@@ -15,6 +15,8 @@ use crate::model::{Name, Selector};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ReplicaGroups {
+    /// Whether groups are kept together, or what would have been done is only counted.
+    pub mode: Mode,
     /// Who is listened to. Those that are left out are switched off.
     pub sources: Vec<GroupSource>,
     /// Groups by labels of one's own; the first that matches wins.
@@ -35,6 +37,7 @@ pub struct ReplicaGroups {
 impl Default for ReplicaGroups {
     fn default() -> Self {
         Self {
+            mode: Mode::Enforce,
             sources: GroupSource::all().collect(),
             rules: Vec::new(),
             default_topologies: Vec::new(),

@@ -55,6 +55,8 @@ impl Default for Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TopologySpread {
+    /// Whether limits and scores are followed.
+    pub mode: Mode,
     /// Built-in constraints, or those listed.
     pub defaulting_type: DefaultingType,
     /// With `List`: the constraints; none switches defaults off.
@@ -171,6 +173,8 @@ pub enum DefaultingType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NominatedNode {
+    /// Whether the policy is followed.
+    pub mode: Mode,
     /// Whether the nominated node is tried first.
     pub policy: NominatedNodePolicy,
 }
@@ -190,28 +194,31 @@ pub enum NominatedNodePolicy {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Preemption {
     /// Whether candidates are dropped.
-    pub mode: PreemptionMode,
+    pub mode: Mode,
     /// How far down the criteria candidates are compared. Those that are equal so far are one class, and the best
     /// class is the answer: the earlier it ends, the wider the class, and the more is left to kube-scheduler.
     pub decide_up_to: Criterion,
 }
 
-/// Whether candidates for preemption are dropped.
+/// Whether what a policy decides is followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PreemptionMode {
-    /// They are.
+pub enum Mode {
+    /// It is.
     #[default]
     Enforce,
-    /// They are not; what would have been done is counted and logged.
+    /// It is not: everybody passes, and what would have been decided is counted.
     Observe,
 }
 
-impl PreemptionMode {
+impl Mode {
+    /// Both modes.
+    pub const ALL: [Mode; 2] = [Mode::Enforce, Mode::Observe];
+
     /// The label in metrics.
     pub const fn label(self) -> &'static str {
         match self {
-            PreemptionMode::Enforce => "enforce",
-            PreemptionMode::Observe => "observe",
+            Mode::Enforce => "enforce",
+            Mode::Observe => "observe",
         }
     }
 }

@@ -18,8 +18,9 @@ mod victims;
 
 pub use self::cost::{Cost, Rank};
 pub use self::victims::{Candidate, Victims};
-use super::{Question, Verdicts};
+use super::Question;
 use crate::config::Criterion;
+use crate::decision::Decision;
 
 /// The name in logs.
 pub const NAME: &str = "preemption";
@@ -60,10 +61,10 @@ impl Fate {
     }
 }
 
-/// The fate of each candidate, with its evictions. `verdicts` are filter's, with the victims gone; costs are compared up to `criterion`.
-pub fn fates(question: &Question<'_>, verdicts: &Verdicts, criterion: Criterion) -> Vec<Fate> {
+/// The fate of each candidate, with its evictions. `decision` are filter's, with the victims gone; costs are compared up to `criterion`.
+pub fn fates(question: &Question<'_>, decision: &Decision, criterion: Criterion) -> Vec<Fate> {
     let class = |(at, candidate): (usize, &Candidate)| {
-        let cost = weigh(question, candidate, at, verdicts)?;
+        let cost = weigh(question, candidate, at, decision)?;
         Ok(Rank { cost, node: &question.candidates[at] }.up_to(criterion))
     };
     let classes: Vec<Result<Rank<'_>, Fate>> = question.evictions.iter().enumerate().map(class).collect();
@@ -81,15 +82,15 @@ fn weigh(
     question: &Question<'_>,
     candidate: &Candidate,
     at: usize,
-    verdicts: &Verdicts,
+    decision: &Decision,
 ) -> Result<Cost, Fate> {
     let victims = match &candidate.victims {
         Victims::None => return Err(Fate::Empty),
         Victims::Unknown => return Err(Fate::Undecided),
         Victims::Known(victims) => victims,
     };
-    match verdicts.rejection(at) {
-        Some(why) if why.certain => Err(Fate::Refused),
+    match decision.rejection(at) {
+        Some(reason) if reason.is_certain() => Err(Fate::Refused),
         Some(_) => Err(Fate::Undecided),
         None => Ok(Cost::of(victims, candidate.budget_violations, question.view)),
     }

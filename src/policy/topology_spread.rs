@@ -18,11 +18,12 @@ mod workload;
 use self::domain_counts::DomainCounts;
 use self::rules::RuleSet;
 pub use self::rules::Rules;
-use super::{Policy, Question, Verdicts};
-use crate::config;
+use super::{Policy, Prepared, Question};
+use crate::config::{self, Mode};
+use crate::decision::Decision;
+use crate::decision::reason::TOPOLOGY_SPREAD;
+use crate::model::Name;
 use crate::view::{CounterKey, Needs};
-
-const NAME: &str = "topology_spread";
 
 /// kube-scheduler's plugins score 0 to 100, an extender 0 to 10.
 const SCALE: i64 = 10;
@@ -31,32 +32,33 @@ const SCALE: i64 = 10;
 #[derive(Debug)]
 pub struct TopologySpread {
     rules: Rules,
+    mode: Mode,
 }
 
-/// What concerns one pod.
+/// What concerns one pod: which constraints, and which pods are counted.
 struct Case<'a> {
     rules: &'a RuleSet,
     key: CounterKey,
+    /// Constraints whose domains are counted by domain and not by host.
+    summed: Vec<Name>,
 }
 
 impl TopologySpread {
     /// The policy for a configuration.
     pub fn new(config: &config::TopologySpread) -> Self {
-        Self { rules: Rules::compile(config) }
+        Self { rules: Rules::compile(config), mode: config.mode }
     }
 
     /// kube-scheduler's own score of each candidate, 0 to 100; `None` where it would skip scoring.
-    pub fn normalised_scores(&self, question: Question<'_>) -> Option<Vec<i64>> {
-        let case = self.case(&question)?;
-        scoring::scores(&case, &question)
+    pub fn normalised_scores(&self, question: &Question<'_>) -> Option<Vec<i64>> {
+        scoring::scores(&self.case(question)?, question)
     }
 
     /// `None` if default spreading does not concern the pod.
     fn case(&self, question: &Question<'_>) -> Option<Case<'_>> {
         // The groups of a set are spread, not the members of a group: they are to be together.
-        let goes_with_its_group =
-            question.pod.group.as_ref().is_some_and(|group| group.has_topology_request());
-        if question.pod.has_spread_constraints || goes_with_its_group {
+        let in_group = question.pod.group.as_ref().is_some_and(|group| group.has_topology_request());
+        if question.pod.has_spread_constraints || in_group {
             return None;
         }
         let rules = self.rules.of(question.pod, question.view);
@@ -65,37 +67,50 @@ impl TopologySpread {
         }
         let selector = workload::selector(question.pod, question.view);
         let key = CounterKey { namespace: question.pod.key.namespace.clone(), selector };
-        (!key.selector.is_empty()).then_some(Case { rules, key })
+        let summed = summed(rules, question);
+        (!key.selector.is_empty()).then_some(Case { rules, key, summed })
     }
+}
+
+/// The keys of constraints that are counted by domain. As many domains as hosts are better counted by host.
+fn summed(rules: &RuleSet, question: &Question<'_>) -> Vec<Name> {
+    let RuleSet { hard, soft, require_all_keys } = rules;
+    let independent = [(hard, true), (soft, *require_all_keys)]
+        .into_iter()
+        .filter(|(constraints, all)| domain_counts::are_independent(constraints.iter(), *all, question));
+    let constraints = independent.flat_map(|(constraints, _)| constraints);
+    constraints.filter(|constraint| !constraint.is_per_host()).map(|c| c.topology_key.clone()).collect()
 }
 
 impl Policy for TopologySpread {
     fn name(&self) -> &'static str {
-        NAME
+        TOPOLOGY_SPREAD
     }
 
-    fn needs(&self, question: Question<'_>) -> Needs {
-        let Some(case) = self.case(&question) else { return Needs::default() };
-        let topology_keys: Vec<_> = case.rules.topology_keys().cloned().collect();
-        let RuleSet { hard, soft, require_all_keys } = case.rules;
-        let sums = [(hard, true), (soft, *require_all_keys)]
-            .into_iter()
-            .filter(|(constraints, all)| domain_counts::are_independent(constraints.iter(), *all, &question));
-        // As many domains as hosts are better counted by host.
-        let summed =
-            sums.flat_map(|(constraints, _)| constraints).filter(|constraint| !constraint.is_per_host());
-        let sums = summed.map(|constraint| (case.key.clone(), constraint.topology_key.clone())).collect();
-        Needs { topology_keys, sums, counters: vec![case.key] }
+    fn mode(&self) -> Mode {
+        self.mode
     }
 
-    fn filter(&self, question: Question<'_>, verdicts: &mut Verdicts) {
-        if let Some(case) = self.case(&question) {
-            filtering::filter(&case, &question, verdicts);
+    fn prepare<'a>(&'a self, question: &Question<'a>) -> Option<Box<dyn Prepared + 'a>> {
+        self.case(question).map(|case| Box::new(case) as Box<dyn Prepared>)
+    }
+}
+
+impl Prepared for Case<'_> {
+    fn needs(&self) -> Needs {
+        Needs {
+            topology_keys: self.rules.topology_keys().cloned().collect(),
+            sums: self.summed.iter().map(|key| (self.key.clone(), key.clone())).collect(),
+            counters: vec![self.key.clone()],
         }
     }
 
-    fn prioritize(&self, question: Question<'_>, scores: &mut [i64]) {
-        let Some(normalised) = self.normalised_scores(question) else { return };
+    fn filter(&self, question: &Question<'_>, decision: &mut Decision) {
+        filtering::filter(self, question, decision);
+    }
+
+    fn prioritize(&self, question: &Question<'_>, scores: &mut [i64]) {
+        let Some(normalised) = scoring::scores(self, question) else { return };
         for (score, normalised) in scores.iter_mut().zip(normalised) {
             // Rounded down: only the best nodes get the full 10. Rounded half up, nodes that are not quite
             // as good would tie with them, and spreading would be several times worse.

@@ -6,18 +6,18 @@ use std::time::Instant;
 use dashmap::DashMap;
 
 use crate::cluster::event_recorder::{EventRecorder, PodEvent};
+use crate::decision::reason::REPLICA_GROUP;
+use crate::decision::{Decision, Reason};
 use crate::ledger::Reservation;
 use crate::metrics::Metrics;
 use crate::model::{GroupKey, Membership, Pod};
-use crate::policy::Verdicts;
-use crate::policy::replica_group::reasons;
 use crate::view::View;
 
 /// How a group is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     /// Nobody can be placed, for this reason.
-    Waiting(&'static str),
+    Waiting(Reason),
     /// Room for all that are missing is kept in a domain; its value, where one is required.
     Placing(Option<String>),
     /// Everybody has a place.
@@ -42,17 +42,17 @@ impl GroupEvents {
     }
 
     /// Filter answered for a pod.
-    pub fn filtered(&self, pod: &Pod, verdicts: &Verdicts) {
+    pub fn filtered(&self, pod: &Pod, decision: &Decision) {
         let Some(membership) = pod.group.as_ref().filter(|membership| membership.has_topology_request())
         else {
             return;
         };
-        if verdicts.passing() > 0 {
-            if let Some(Reservation { domain, .. }) = verdicts.reservation() {
+        if decision.passing() > 0 {
+            if let Some(Reservation { domain, .. }) = &decision.effects().reservation {
                 let domain = domain.as_ref().map(|(key, value)| format!("{key}={value}"));
                 self.tell(membership, pod, State::Placing(domain));
             }
-        } else if let Some(reason) = reasons::why_waiting(verdicts) {
+        } else if let Some(reason) = decision.nearest_reason(REPLICA_GROUP) {
             self.tell(membership, pod, State::Waiting(reason));
         }
     }
@@ -85,7 +85,9 @@ impl GroupEvents {
             return;
         }
         let (reason, message, is_warning) = match state {
-            State::Waiting(reason) => ("ReplicaGroupWaiting", reason.to_owned(), true),
+            State::Waiting(reason) => {
+                ("ReplicaGroupWaiting", format!("{}: {}", reason.code(), reason.entry().meaning), true)
+            }
             State::Placing(domain) => {
                 let place = domain.unwrap_or_else(|| "the cluster".to_owned());
                 (
@@ -118,7 +120,7 @@ impl GroupEvents {
         self.metrics.groups.waiting.reset();
         for entry in &self.last {
             if let State::Waiting(reason) = entry.value() {
-                self.metrics.groups.waiting.with_label_values(&[*reason]).inc();
+                self.metrics.groups.waiting.with_label_values(&[reason.code()]).inc();
             }
         }
     }

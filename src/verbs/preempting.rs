@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Verb, Verbs};
-use crate::config::PreemptionMode;
-use crate::engine::Engine;
+use super::Verbs;
+use crate::config::Mode;
+use crate::engine::{Asked, Engine};
 use crate::model::Pod;
-use crate::policy::Question;
+use crate::policy::Purpose;
 use crate::policy::preemption::{Candidate, Fate, Victims};
 use crate::view::View;
 use crate::wire::{NodeVictims, PreemptArgs, WireError, reply};
@@ -23,10 +23,8 @@ impl Verbs {
             };
             offered.iter().map(known).collect()
         };
-        let judge = |engine: &Engine, question: Question<'_>| {
-            Ok((engine.preemption_mode(), engine.preempt(question, find)?))
-        };
-        let (mode, fates) = self.consult(Verb::Preempt, &pod, &names, judge).unwrap_or_else(|_| {
+        let judge = |engine: &Engine, asked: &Asked<'_>| Ok((engine.preemption_mode(), asked.preempt(find)?));
+        let (mode, fates) = self.consult(Purpose::Preempt, &pod, &names, judge).unwrap_or_else(|_| {
             // In doubt every candidate stays: kube-scheduler's own choice is the fallback.
             (self.config.load().preemption.mode, vec![Fate::Undecided; offered.len()])
         });
@@ -34,14 +32,14 @@ impl Verbs {
             self.metrics.preemption_candidates.with_label_values(&[mode.label(), fate.label()]).inc();
         }
         tell(&pod, mode, &names, &fates);
-        let stays = |fate: Fate| mode == PreemptionMode::Observe || fate.passes();
+        let stays = |fate: Fate| mode == Mode::Observe || fate.passes();
         let kept = offered.iter().zip(&fates).filter(|(_, fate)| stays(**fate));
         Ok(reply::preempt(kept.map(|(candidate, _)| candidate)))
     }
 }
 
 /// Tells what is dropped, or would have been. Who only observes wants to read it; otherwise the metrics will do.
-fn tell(pod: &Pod, mode: PreemptionMode, names: &[Cow<'_, str>], fates: &[Fate]) {
+fn tell(pod: &Pod, mode: Mode, names: &[Cow<'_, str>], fates: &[Fate]) {
     const SHOWN: usize = 5;
     let those = |wanted: Fate| {
         let concerned = names.iter().zip(fates).filter(move |(_, fate)| **fate == wanted);
@@ -56,10 +54,10 @@ fn tell(pod: &Pod, mode: PreemptionMode, names: &[Cow<'_, str>], fates: &[Fate])
     let (refused, outranked) = (text(refused.take(SHOWN).collect()), text(outranked.take(SHOWN).collect()));
     let (pod, candidates) = (&pod.key, fates.len());
     match mode {
-        PreemptionMode::Observe => tracing::info!(
+        Mode::Observe => tracing::info!(
             %pod, candidates, in_vain, dearer, refused, outranked, "candidates for preemption would be dropped"
         ),
-        PreemptionMode::Enforce => tracing::debug!(
+        Mode::Enforce => tracing::debug!(
             %pod, candidates, in_vain, dearer, refused, outranked, "candidates for preemption dropped"
         ),
     }

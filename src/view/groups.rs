@@ -3,16 +3,32 @@
 use std::sync::Arc;
 
 use super::View;
+use crate::model::group::Source;
 use crate::model::group::recognition::{GroupObjects, LARGEST};
 use crate::model::{GroupKey, GroupKind, GroupObject, Kind, Labels, Membership, ObjectKey, Pod, Template};
 
-/// A member of a group that nobody has seen yet, as the object behind the group describes it.
-#[derive(Clone, Debug)]
-pub struct MemberToCome<'a> {
-    /// What it will ask for.
-    pub template: &'a Template,
-    /// The labels that it will have.
-    pub labels: Labels,
+/// Members of a group that nobody has seen yet, as far as the object behind the group describes them.
+#[derive(Clone, Copy, Debug)]
+pub struct MembersToCome<'a> {
+    /// A member that is known.
+    like: &'a Pod,
+    described_by: Option<(Source, &'a GroupObject)>,
+}
+
+impl<'a> MembersToCome<'a> {
+    /// What the member of that number will ask for. Members that will be alike have the very same template.
+    pub fn template(&self, index: u32) -> Option<&'a Template> {
+        let (source, object) = self.described_by?;
+        source.template(self.like, object, index)
+    }
+
+    /// The labels of a member that is made from a template: those that all members share, and the template's own.
+    pub fn labels(&self, template: &Template) -> Labels {
+        match self.described_by {
+            Some((source, _)) => source.labels_of(template, self.like),
+            None => template.labels.clone(),
+        }
+    }
 }
 
 impl View {
@@ -30,13 +46,13 @@ impl View {
         membership.index.or_else(by_object)
     }
 
-    /// The member of that number, which nobody has seen yet, if the object behind the group describes it; `like` is a
-    /// member that is known.
-    pub fn member_to_come(&self, like: &Pod, index: u32) -> Option<MemberToCome<'_>> {
-        let membership = like.group.as_ref()?;
-        let source = membership.group.source;
-        let template = source.template(like, self.group_object_of(like, membership)?, index)?;
-        Some(MemberToCome { template, labels: source.labels_of(template, like) })
+    /// The members of a group that nobody has seen yet; `like` is one that is known.
+    pub fn members_to_come<'a>(&'a self, like: &'a Pod) -> MembersToCome<'a> {
+        let described_by = like.group.as_ref().and_then(|membership| {
+            let object = self.group_object_of(like, membership)?;
+            Some((membership.group.source, &**object))
+        });
+        MembersToCome { like, described_by }
     }
 
     /// Whether losing one member of a group makes all of them start anew.

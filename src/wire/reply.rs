@@ -1,27 +1,27 @@
 //! Answers, written straight to bytes.
 
+pub mod text;
+
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+use self::text::NO_LONGER_FITS;
 use super::{Candidates, NodeVictims};
-use crate::policy::{Nominated, Verdicts};
-
-/// Before the reason why the nominated node is rejected.
-const NO_LONGER_FITS: &str = "nominated node no longer fits";
+use crate::decision::{Decision, Nominated, Undecided};
 
 /// The answer to filter: who passes, who does not and why.
-pub fn filter(candidates: &Candidates<'_>, verdicts: &Verdicts) -> Vec<u8> {
+pub fn filter(candidates: &Candidates<'_>, decision: &Decision) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + candidates.names.len() * 24);
     match &candidates.objects {
         None => {
             out.extend_from_slice(br#"{"Nodes":null,"NodeNames":"#);
             match candidates.names_as_sent {
                 // Everybody passes: the list goes back as it came.
-                Some(list) if verdicts.passing() == candidates.names.len() => raw(&mut out, list),
+                Some(list) if decision.passing() == candidates.names.len() => raw(&mut out, list),
                 _ => {
                     let names = candidates.names.iter().enumerate();
-                    list(&mut out, names.filter(|(at, _)| verdicts.passes(*at)), |out, (_, name)| {
+                    list(&mut out, names.filter(|(at, _)| decision.passes(*at)), |out, (_, name)| {
                         string(out, name);
                     });
                 }
@@ -30,26 +30,26 @@ pub fn filter(candidates: &Candidates<'_>, verdicts: &Verdicts) -> Vec<u8> {
         Some(objects) => {
             out.extend_from_slice(br#"{"Nodes":{"metadata":{},"items":"#);
             let objects = objects.iter().enumerate();
-            list(&mut out, objects.filter(|(at, _)| verdicts.passes(*at)), |out, (_, object)| {
+            list(&mut out, objects.filter(|(at, _)| decision.passes(*at)), |out, (_, object)| {
                 raw(out, object);
             });
             out.extend_from_slice(br#"},"NodeNames":null"#);
         }
     }
     out.extend_from_slice(br#","FailedNodes":{"#);
-    reasons(&mut out, candidates, verdicts, true);
+    reasons(&mut out, candidates, decision, true);
     out.extend_from_slice(br#"},"FailedAndUnresolvableNodes":{"#);
-    reasons(&mut out, candidates, verdicts, false);
+    reasons(&mut out, candidates, decision, false);
     out.extend_from_slice(br#"},"Error":""}"#);
     out
 }
 
 /// The answer to filter when no decision can be made: kube-scheduler will try again soon.
-pub fn filter_error(reason: &str) -> Vec<u8> {
+pub fn filter_error(undecided: Undecided) -> Vec<u8> {
     let mut out =
         br#"{"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":"#
             .to_vec();
-    string(&mut out, reason);
+    string(&mut out, text::of_error(undecided));
     out.push(b'}');
     out
 }
@@ -109,15 +109,15 @@ pub fn problem(reason: &str) -> Vec<u8> {
     out
 }
 
-fn reasons(out: &mut Vec<u8>, candidates: &Candidates<'_>, verdicts: &Verdicts, resolvable: bool) {
-    let rejected = verdicts.rejections().filter(|(_, why)| why.resolvable == resolvable);
-    separated(out, rejected, |out, (at, why)| {
+fn reasons(out: &mut Vec<u8>, candidates: &Candidates<'_>, decision: &Decision, resolvable: bool) {
+    let rejected = decision.rejections().filter(|(_, reason)| reason.is_resolvable() == resolvable);
+    separated(out, rejected, |out, (at, reason)| {
         string(out, &candidates.names[at]);
         out.push(b':');
-        if verdicts.nominated() == Some(Nominated::Refused(at)) {
-            string(out, &format!("{NO_LONGER_FITS}: {}", why.reason));
+        if decision.nominated() == Some(Nominated::Refused(at)) {
+            string(out, &format!("{NO_LONGER_FITS}: {}", text::of_rejection(reason)));
         } else {
-            string(out, why.reason);
+            string(out, text::of_rejection(reason));
         }
     });
 }
@@ -156,11 +156,8 @@ fn string(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::{bind, filter, filter_error, preempt, prioritize};
-    use crate::policy::{Nominated, Rejection, Verdicts};
+    use crate::decision::{Decision, Nominated, Reason, Undecided};
     use crate::wire::{Candidates, NodeVictims};
-
-    const TOO_FULL: Rejection =
-        Rejection { policy: "test", reason: "too full", resolvable: true, certain: true };
 
     fn text(bytes: Vec<u8>) -> String {
         String::from_utf8(bytes).expect("answers are text")
@@ -173,12 +170,12 @@ mod tests {
             names_as_sent: None,
             objects: None,
         };
-        let mut verdicts = Verdicts::all_pass(3);
-        verdicts.reject(1, &TOO_FULL);
-        verdicts.reject(2, &Rejection { reason: "no rack", resolvable: false, ..TOO_FULL });
+        let mut decision = Decision::all_pass(3);
+        decision.reject(1, Reason::ReservedForGroup);
+        decision.reject(2, Reason::OutsideGroupDomain);
         assert_eq!(
-            text(filter(&candidates, &verdicts)),
-            r#"{"Nodes":null,"NodeNames":["a"],"FailedNodes":{"b\"":"too full"},"FailedAndUnresolvableNodes":{"c":"no rack"},"Error":""}"#
+            text(filter(&candidates, &decision)),
+            r#"{"Nodes":null,"NodeNames":["a"],"FailedNodes":{"b\"":"room is reserved for a replica group"},"FailedAndUnresolvableNodes":{"c":"outside the replica group's domain"},"Error":""}"#
         );
     }
 
@@ -186,27 +183,27 @@ mod tests {
     fn a_nominated_node_is_the_whole_answer_or_says_that_it_was_nominated() {
         let candidates =
             Candidates { names: vec!["a".into(), "b".into()], names_as_sent: None, objects: None };
-        let mut verdicts = Verdicts::all_pass(1);
-        verdicts.settle_nominated(Nominated::Kept(1));
+        let mut decision = Decision::all_pass(1);
+        decision.settle_nominated(Nominated::Kept(1));
         assert_eq!(
-            text(filter(&candidates, &verdicts)),
+            text(filter(&candidates, &decision)),
             r#"{"Nodes":null,"NodeNames":["b"],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":""}"#
         );
-        let mut verdicts = Verdicts::all_pass(2);
-        verdicts.reject(0, &TOO_FULL);
-        verdicts.reject(1, &TOO_FULL);
-        verdicts.settle_nominated(Nominated::Refused(1));
+        let mut decision = Decision::all_pass(2);
+        decision.reject(0, Reason::ReservedForGroup);
+        decision.reject(1, Reason::ReservedForGroup);
+        decision.settle_nominated(Nominated::Refused(1));
         assert_eq!(
-            text(filter(&candidates, &verdicts)),
-            r#"{"Nodes":null,"NodeNames":[],"FailedNodes":{"a":"too full","b":"nominated node no longer fits: too full"},"FailedAndUnresolvableNodes":{},"Error":""}"#
+            text(filter(&candidates, &decision)),
+            r#"{"Nodes":null,"NodeNames":[],"FailedNodes":{"a":"room is reserved for a replica group","b":"nominated node no longer fits: room is reserved for a replica group"},"FailedAndUnresolvableNodes":{},"Error":""}"#
         );
     }
 
     #[test]
     fn the_other_answers_have_gos_names() {
         assert_eq!(
-            text(filter_error("not \"ready\"")),
-            r#"{"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":"not \"ready\""}"#
+            text(filter_error(Undecided::CacheStale)),
+            r#"{"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":"berth: the cluster cache is stale, a watch is cut"}"#
         );
         assert_eq!(text(prioritize(&["a".into()], &[7])), r#"[{"Host":"a","Score":7}]"#);
         assert_eq!(text(bind("")), r#"{"Error":""}"#);

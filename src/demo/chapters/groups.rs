@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::ensure;
 
 use super::Stage;
+use crate::decision::Reason;
 use crate::demo::cluster::{Cluster, Node};
 use crate::demo::workload::{ALPHA, BETA, CRON, Pod, Workload};
 use crate::demo::{occupants, unaided};
-use crate::policy::replica_group::reasons::KEPT;
+use crate::wire::reply::text;
 
+/// What single pods are told where room is reserved for a group.
+const KEPT_OFF: &str = text::of_rejection(Reason::ReservedForGroup);
 /// Members between two single pods.
 const MEMBERS_PER_SINGLE: usize = 4;
 /// The widest line.
@@ -91,7 +94,7 @@ async fn with_berth(stage: &mut Stage, rack: &str) -> anyhow::Result<()> {
         let attempt = stage.scheduler.attempt(pod, &mut stage.cluster).await?;
         stage.bound += usize::from(attempt.node.is_some());
         if owner == CRON.app {
-            kept_off += usize::from(attempt.turned_down.contains_key(KEPT.reason));
+            kept_off += usize::from(attempt.turned_down.contains_key(KEPT_OFF));
             ensure!(attempt.node.is_some(), "no node was left for a single pod: {:?}", attempt.turned_down);
         } else if owner == BETA.app && waiting.is_empty() {
             waiting = attempt.turned_down;
@@ -116,7 +119,7 @@ async fn with_berth(stage: &mut Stage, rack: &str) -> anyhow::Result<()> {
     stage.screen.checked(&format!(
         "{kept_off} of {singles} single pods came while alpha was incomplete and were kept off:"
     ))?;
-    stage.screen.print(&[format!("      {}", KEPT.reason), String::new()])?;
+    stage.screen.print(&[format!("      {}", KEPT_OFF), String::new()])?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bench_cluster::{CALLS, NODES, ROUNDS, RULES, body, cluster, node_name, spread, time};
 use berth::json;
-use berth::policy::Question;
+use berth::policy::{Purpose, Question};
 use berth::verbs::{Verb, Verbs};
 use berth::wire::SchedulingArgs;
 use serde_json::json;
@@ -24,8 +24,8 @@ fn decision(verbs: &Verbs, args: &SchedulingArgs<'_>) -> Duration {
     let (view, engine) = (verbs.store.view(), verbs.engine.load_full());
     let pod = json::pod(&args.pod, &verbs.interner);
     let candidates = &args.candidates.names;
-    let question = Question { pod: &pod, candidates, evictions: &[], view: &view };
-    time(|| drop(black_box(engine.filter(black_box(question)))))
+    let question = Question::about(Purpose::Filter, &pod, candidates, &view);
+    time(|| drop(black_box(engine.prepare(black_box(question)).and_then(|asked| asked.filter()))))
 }
 
 fn main() {

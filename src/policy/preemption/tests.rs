@@ -4,10 +4,11 @@ use std::sync::Arc;
 use super::Fate::{Empty, Kept, Outranked, Refused, Undecided};
 use super::{Candidate, Cost, Rank, Victims, fates};
 use crate::config::Criterion;
+use crate::decision::{Decision, Reason};
 use crate::fixtures::{node, pod};
 use crate::model::group::Source;
 use crate::model::{GroupObject, Kind, Object, ObjectKey, Pod};
-use crate::policy::{Question, Rejection, Verdicts};
+use crate::policy::{Purpose, Question};
 use crate::view::View;
 use crate::view::change::Change;
 
@@ -112,7 +113,6 @@ fn victims_are_taken_for_known_only_where_they_are() {
 
 #[test]
 fn each_candidate_has_its_fate() {
-    const REFUSED: Rejection = Rejection { policy: "test", reason: "no", resolvable: true, certain: true };
     let view = groups();
     let names = ["a", "b", "c", "a", "b", "c"].map(Cow::Borrowed);
     let candidates = [
@@ -123,13 +123,14 @@ fn each_candidate_has_its_fate() {
         candidate(&view, "b", &["nobody"], 0),
         candidate(&view, "c", &[], 0),
     ];
-    let mut verdicts = Verdicts::all_pass(names.len());
-    verdicts.reject(2, &REFUSED);
-    verdicts.reject(3, &Rejection { certain: false, ..REFUSED });
-    verdicts.reject(5, &REFUSED);
+    let mut decision = Decision::all_pass(names.len());
+    decision.reject(2, Reason::SkewExceeded);
+    decision.reject(3, Reason::SkewUndecided);
+    decision.reject(5, Reason::SkewExceeded);
     let pod = pod("new").build();
-    let question = Question { pod: &pod, candidates: &names, evictions: &candidates, view: &view };
-    let by = |criterion| fates(&question, &verdicts, criterion);
+    let question =
+        Question { evictions: &candidates, ..Question::about(Purpose::Preempt, &pod, &names, &view) };
+    let by = |criterion| fates(&question, &decision, criterion);
     assert_eq!(by(Criterion::PodsLost), [Kept, Outranked, Refused, Undecided, Undecided, Empty]);
     assert_eq!(by(Criterion::BudgetViolations), [Kept, Kept, Refused, Undecided, Undecided, Empty]);
     assert_eq!(by(Criterion::Nothing), [Kept, Kept, Refused, Undecided, Undecided, Empty]);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bench_cluster::{CALLS, NODES, ROUNDS, RULES, body, cluster, feed, node_name, spread, time};
 use berth::json;
-use berth::policy::Question;
+use berth::policy::{Purpose, Question};
 use berth::verbs::{Verb, Verbs};
 use berth::wire::SchedulingArgs;
 use serde_json::{Value, json};
@@ -39,8 +39,8 @@ fn decision(verbs: &Verbs, args: &SchedulingArgs<'_>) -> Duration {
     let mut pod = json::pod(&args.pod, &verbs.interner).into();
     view.recognise_group(&mut pod);
     let candidates = &args.candidates.names;
-    let question = Question { pod: &pod, candidates, evictions: &[], view: &view };
-    time(|| drop(black_box(engine.filter(black_box(question)))))
+    let question = Question::about(Purpose::Filter, &pod, candidates, &view);
+    time(|| drop(black_box(engine.prepare(black_box(question)).and_then(|asked| asked.filter()))))
 }
 
 fn main() {

@@ -6,44 +6,24 @@ mod under_way;
 use self::global_minimum::GlobalMinimum;
 use self::under_way::{NominatedPods, OpenPlacements};
 use super::domain_counts::Inclusion;
-use super::{Case, DomainCounts, NAME};
-use crate::policy::{Question, Rejection, Verdicts};
+use super::{Case, DomainCounts};
+use crate::decision::{Decision, Reason};
+use crate::policy::Question;
 use crate::view::{DomainId, HostDomain, HostId};
 
-const TOO_MUCH_SKEW: Rejection = Rejection {
-    policy: NAME,
-    reason: "default topology spread: too much skew",
-    resolvable: true,
-    certain: true,
-};
-/// If pods under way go where it is worst.
-const PERHAPS_TOO_MUCH_SKEW: Rejection = Rejection { certain: false, ..TOO_MUCH_SKEW };
-const NO_LABEL: Rejection = Rejection {
-    policy: NAME,
-    reason: "default topology spread: topology label missing",
-    resolvable: false,
-    certain: true,
-};
-/// Our watch is a moment behind kube-scheduler's. If no other node will do, the pod is to be tried again soon.
-const UNKNOWN_NODE: Rejection = Rejection {
-    policy: NAME,
-    reason: "default topology spread: node not known yet",
-    resolvable: true,
-    certain: false,
-};
-
-pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts) {
+pub fn filter(case: &Case<'_>, question: &Question<'_>, decision: &mut Decision) {
     let open = OpenPlacements::of(case, question);
     if case.rules.hard.is_empty() {
         if question.candidates.len() > 1 {
             // Scores follow, and are as good as kube-scheduler's own only if they know of the pod before.
-            verdicts.await_placement_of(open.awaited);
+            decision.await_placement_of(open.awaited);
         }
         return;
     }
     let Some(limits) = Limits::prepare(case, question, &open) else {
         // Not to be expected; but a limit that cannot be checked must not pass for one that holds.
-        (0..question.candidates.len()).for_each(|at| verdicts.reject(at, &UNKNOWN_NODE));
+        // Our watch is a moment behind: the pod is to be tried again soon.
+        decision.reject_all(Reason::SpreadNodeUnknown);
         return;
     };
     let nominated = NominatedPods::of(case, question);
@@ -53,14 +33,14 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, verdicts: &mut Verdicts)
     for (at, name) in question.candidates.iter().enumerate() {
         let refusal = match question.view.host_id(name) {
             Some(host) => limits.check(host, nominated.on(host) - leavers(at)),
-            None => Some(&UNKNOWN_NODE),
+            None => Some(Reason::SpreadNodeUnknown),
         };
-        if let Some(why) = refusal {
-            verdicts.reject(at, why);
+        if let Some(reason) = refusal {
+            decision.reject(at, reason);
         }
     }
-    if verdicts.are_uncertain() {
-        verdicts.await_placement_of(open.awaited);
+    if decision.is_uncertain() {
+        decision.await_placement_of(open.awaited);
     }
 }
 
@@ -102,7 +82,7 @@ impl<'a> Limits<'a> {
     }
 
     /// Why the pod must not go to a host on which there will be `change` more pods that count.
-    fn check(&self, host: HostId, change: i64) -> Option<&'static Rejection> {
+    fn check(&self, host: HostId, change: i64) -> Option<Reason> {
         // As kube-scheduler has it: on a node that does not take part, comings and goings change nothing.
         let takes_part = change != 0 && self.domain_counts.takes_part(host, true);
         let inclusion = takes_part.then(|| Inclusion::of(host, self.question));
@@ -110,17 +90,17 @@ impl<'a> Limits<'a> {
         for (key, least) in self.domain_counts.keys.iter().zip(&self.least) {
             let domain = match key.domains.of(host) {
                 HostDomain::In(domain) => domain,
-                HostDomain::MissingLabel => return Some(&NO_LABEL),
-                HostDomain::UnknownNode => return Some(&UNKNOWN_NODE),
+                HostDomain::MissingLabel => return Some(Reason::SpreadLabelMissing),
+                HostDomain::UnknownNode => return Some(Reason::SpreadNodeUnknown),
             };
             let counts = inclusion.is_some_and(|inclusion| inclusion.counts_for(key.constraint));
             let change = if counts { change } else { 0 };
             let skew = Skew::of(self.own, least, domain, change, self.anywhere);
             if skew.at_best > key.constraint.max_skew {
-                return Some(&TOO_MUCH_SKEW);
+                return Some(Reason::SkewExceeded);
             }
             if skew.at_worst > key.constraint.max_skew {
-                perhaps = Some(&PERHAPS_TOO_MUCH_SKEW);
+                perhaps = Some(Reason::SkewUndecided);
             }
         }
         perhaps

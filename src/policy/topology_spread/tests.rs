@@ -3,9 +3,10 @@ use std::sync::Arc;
 
 use super::TopologySpread;
 use crate::config;
+use crate::decision::Decision;
 use crate::fixtures::{node, pod};
 use crate::model::{Labels, Object, ObjectKey, Pod, Service};
-use crate::policy::{Policy, Question, Verdicts};
+use crate::policy::{Policy, Purpose, Question};
 use crate::view::View;
 use crate::view::change::Change;
 
@@ -35,18 +36,27 @@ fn racks(pods_per_rack: &[usize]) -> View {
 
 fn ask<R>(policy: &TopologySpread, view: &View, pod: &Pod, ask: impl Fn(Question<'_>) -> R) -> R {
     let candidates: Vec<Cow<'_, str>> = (0..view.hosts().count()).map(|at| format!("n{at}").into()).collect();
-    let question = Question { pod, candidates: &candidates, evictions: &[], view };
-    let mut prepared = view.clone();
-    prepared.provide(&policy.needs(question));
-    ask(Question { view: &prepared, ..question })
+    let question = Question::about(Purpose::Filter, pod, &candidates, view);
+    let mut provided = view.clone();
+    if let Some(prepared) = policy.prepare(&question) {
+        provided.provide(&prepared.needs());
+    }
+    ask(Question { view: &provided, ..question })
+}
+
+fn filter(policy: &TopologySpread, question: &Question<'_>) -> Decision {
+    let mut decision = Decision::all_pass(question.candidates.len());
+    if let Some(prepared) = policy.prepare(question) {
+        prepared.filter(question, &mut decision);
+    }
+    decision
 }
 
 fn passing(policy: &TopologySpread, view: &View) -> Vec<usize> {
     let pod = pod("new").label("app", "web").build();
     ask(policy, view, &pod, |question| {
-        let mut verdicts = Verdicts::all_pass(question.candidates.len());
-        policy.filter(question, &mut verdicts);
-        (0..question.candidates.len()).filter(|at| verdicts.passes(*at)).collect()
+        let decision = filter(policy, &question);
+        (0..question.candidates.len()).filter(|at| decision.passes(*at)).collect()
     })
 }
 
@@ -76,11 +86,11 @@ fn soft_constraints_prefer_the_emptier_domain() {
          whenUnsatisfiable: ScheduleAnyway}}]}}"
     ));
     let new = pod("new").label("app", "web").build();
-    let scores = ask(&soft, &racks(&[2, 1, 0]), &new, |question| soft.normalised_scores(question));
+    let scores = ask(&soft, &racks(&[2, 1, 0]), &new, |question| soft.normalised_scores(&question));
     // Raw 3, 2, 0 (2 x ln 5 = 3.2, ln 5 = 1.6): the least full gets 100, the fullest min / max of it.
     assert_eq!(scores, Some(vec![0, 33, 100]));
     let stranger = pod("other").label("app", "db").build();
-    let scores = ask(&soft, &racks(&[2, 1, 0]), &stranger, |question| soft.normalised_scores(question));
+    let scores = ask(&soft, &racks(&[2, 1, 0]), &stranger, |question| soft.normalised_scores(&question));
     assert_eq!(scores, None, "nothing selects it");
 }
 
@@ -103,10 +113,6 @@ fn pods_with_constraints_of_their_own_are_left_alone() {
     ));
     let mut own = pod("new").label("app", "web").build();
     own.has_spread_constraints = true;
-    let rejected = ask(&policy, &racks(&[5, 0]), &own, |question| {
-        let mut verdicts = Verdicts::all_pass(2);
-        policy.filter(question, &mut verdicts);
-        verdicts.passing()
-    });
+    let rejected = ask(&policy, &racks(&[5, 0]), &own, |question| filter(&policy, &question).passing());
     assert_eq!(rejected, 2);
 }

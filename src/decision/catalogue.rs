@@ -1,0 +1,190 @@
+//! What each code means and what helps: the text of `docs/reasons.md`, which a test keeps current.
+
+use std::fmt::Write;
+
+use super::{Reason, Undecided};
+
+/// What a code means for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What is the case.
+    pub meaning: &'static str,
+    /// What helps.
+    pub remedy: &'static str,
+}
+
+const fn entry(meaning: &'static str, remedy: &'static str) -> Entry {
+    Entry { meaning, remedy }
+}
+
+impl Reason {
+    /// What it means and what helps.
+    #[expect(clippy::too_many_lines, reason = "a table, one row per code")]
+    pub const fn entry(self) -> Entry {
+        match self {
+            Reason::SkewExceeded => entry(
+                "One more pod of the workload in this domain would exceed `maxSkew` of a `DoNotSchedule` default.",
+                "Add nodes to the emptier domains, raise `maxSkew`, or exempt the workload with an override.",
+            ),
+            Reason::SkewUndecided => entry(
+                "The limit would be exceeded if pods of the workload that are being placed right now went to this domain.",
+                "Nothing: the pod is tried again within a second.",
+            ),
+            Reason::SpreadLabelMissing => entry(
+                "The node lacks the label that a `DoNotSchedule` default spreads over.",
+                "Label the node, or choose a key that all nodes carry.",
+            ),
+            Reason::SpreadNodeUnknown => entry(
+                "kube-scheduler knows the node and Berth's watch does not show it yet.",
+                "Nothing, if it passes within seconds; otherwise look at `berth_cache_staleness_seconds`.",
+            ),
+            Reason::GroupInOtherDomain => entry(
+                "Members of the group run in another domain of the required topology, and the rest has to join them.",
+                "Nothing for this node; look at the reason of nodes in the group's own domain.",
+            ),
+            Reason::OutsideGroupDomain => entry(
+                "The group fits as a whole into another domain, which was chosen for it.",
+                "Nothing: the pod goes to the chosen domain.",
+            ),
+            Reason::GroupLabelMissing => entry(
+                "The node lacks the label of the group's required topology, so it is in no domain.",
+                "Label the node, or correct the key in `berth.dev/required-topology`.",
+            ),
+            Reason::SlotsOfOtherMembers => entry(
+                "The node is in the group's domain, but its room is reserved for other members of the group.",
+                "Nothing: another node of the domain is offered.",
+            ),
+            Reason::GroupUndecided => entry(
+                "Whether the group fits depends on a pod that was offered nodes and whose bind call has not come.",
+                "Nothing: the pod is tried again within a second.",
+            ),
+            Reason::ReservedForGroup => entry(
+                "The room on this node is reserved for members of a replica group of the same or a higher priority.",
+                "Wait until the group is complete or its reservation expires (`replicaGroups.reservationTtl`).",
+            ),
+            Reason::ReservationUndecided => entry(
+                "The reserved room would be touched if a pod that is being placed right now went to this node.",
+                "Nothing: the pod is tried again within a second.",
+            ),
+            Reason::MemberDoesNotFitHere => entry(
+                "The whole group fits into the domain, but not if this member takes this node.",
+                "Check the member's own node selector, affinity, tolerations and anti-affinity.",
+            ),
+            Reason::OwnDomainExclusive => entry(
+                "Running members fix the group's domain, and another group has that domain to itself.",
+                "Delete the group so that it is placed anew, or the one that is exclusive.",
+            ),
+            Reason::OwnDomainReserved => entry(
+                "Running members fix the group's domain, and its free room is reserved for another group.",
+                "Wait until the other group is complete or its reservation expires.",
+            ),
+            Reason::OwnDomainNeedsPreemption => entry(
+                "Running members fix the group's domain, and the rest fits only if lower-priority pods leave.",
+                "Nothing, if kube-scheduler may preempt; otherwise free room in that domain.",
+            ),
+            Reason::OwnDomainTooSmall => entry(
+                "Running members fix the group's domain, and there is no room for the missing ones.",
+                "Free room or add nodes in that domain, or delete the group so that it is placed anew.",
+            ),
+            Reason::DomainExclusive => entry(
+                "Another group has the domain to itself, or this group wants it to itself and is not alone there.",
+                "Add a domain, or allow the groups to share one (`berth.dev/exclusive`).",
+            ),
+            Reason::DomainReserved => entry(
+                "The whole group would fit into the domain but for room that is reserved for another group.",
+                "Wait until the other group is complete or its reservation expires.",
+            ),
+            Reason::DomainNeedsPreemption => entry(
+                "The whole group would fit into the domain if lower-priority pods left.",
+                "Nothing, if kube-scheduler may preempt; otherwise free room in one domain.",
+            ),
+            Reason::DomainTooSmall => entry(
+                "The whole group does not fit into this domain.",
+                "Free room or add nodes in one domain, make the group smaller, or require a wider topology.",
+            ),
+            Reason::ClusterExclusive => entry(
+                "Every node on which the group would fit belongs to a domain that another group has to itself.",
+                "Add nodes outside of those domains.",
+            ),
+            Reason::ClusterReserved => entry(
+                "The whole group would fit into the cluster but for room that is reserved for another group.",
+                "Wait until the other group is complete or its reservation expires.",
+            ),
+            Reason::ClusterNeedsPreemption => entry(
+                "The whole group would fit into the cluster if lower-priority pods left.",
+                "Nothing, if kube-scheduler may preempt; otherwise free room.",
+            ),
+            Reason::ClusterTooSmall => entry(
+                "The whole group does not fit into the cluster.",
+                "Add nodes, free room, or make the group smaller.",
+            ),
+            Reason::InvalidGroupSize => entry(
+                "The annotation `berth.dev/group-size` is no number from 1 to 10000.",
+                "Correct the annotation.",
+            ),
+            Reason::InvalidGroupIndex => {
+                entry("The annotation `berth.dev/group-index` is no number.", "Correct the annotation.")
+            }
+            Reason::InvalidExclusive => entry(
+                "The annotation `berth.dev/exclusive` is none of `Set`, `Namespace`, `Cluster`.",
+                "Correct the annotation.",
+            ),
+            Reason::InvalidTopologyKey => entry(
+                "The annotation `berth.dev/required-topology` or `berth.dev/preferred-topology` is no label key.",
+                "Correct the annotation.",
+            ),
+        }
+    }
+}
+
+impl Undecided {
+    /// What it means and what helps.
+    pub const fn entry(self) -> Entry {
+        match self {
+            Undecided::CacheNotSynced => entry(
+                "Berth has just started and has not listed every kind yet.",
+                "Wait; if it stays, `/readyz?verbose` names the kind, and the log says why its list fails.",
+            ),
+            Undecided::CacheStale => entry(
+                "A watch has been cut for longer than `server.stalenessLimit`.",
+                "Look at the connection to the API server; `/readyz?verbose` names the kind.",
+            ),
+            Undecided::PlacementUnknown => entry(
+                "Every node that is left depends on a pod whose bind call has not come, or on a node not shown yet.",
+                "Nothing: kube-scheduler tries again after its backoff.",
+            ),
+            Undecided::InternalError => entry(
+                "A policy failed. The log has the place, `berth_panics_total` counts it.",
+                "Report it as a bug.",
+            ),
+        }
+    }
+}
+
+/// The page `docs/reasons.md`.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# Reason codes\n\nGenerated from `src/decision/catalogue.rs`; `tests/reasons.rs` keeps it current \
+         (`BERTH_WRITE_DOCS=1 cargo test --test reasons` writes it).\n\n\
+         The codes are the label `reason` of metrics, part of Events, and as stable as an API. \"Eviction helps\" tells \
+         whether kube-scheduler is told that preemption on the node may help.\n\n\
+         ## Why a node is rejected\n\n\
+         | code | policy | eviction helps | meaning | what helps |\n|---|---|---|---|---|\n",
+    );
+    // Writing to a string does not fail.
+    for reason in Reason::ALL {
+        let Entry { meaning, remedy } = reason.entry();
+        let (code, policy) = (reason.code(), reason.policy());
+        let helps = if reason.is_resolvable() { "yes" } else { "no" };
+        let _ = writeln!(page, "| `{code}` | `{policy}` | {helps} | {meaning} | {remedy} |");
+    }
+    page.push_str(
+        "\n## Why there is no decision\n\nFilter answers with an `Error`, and kube-scheduler asks again soon.\n\n\
+         | code | meaning | what helps |\n|---|---|---|\n",
+    );
+    for undecided in Undecided::ALL {
+        let Entry { meaning, remedy } = undecided.entry();
+        let _ = writeln!(page, "| `{}` | {meaning} | {remedy} |", undecided.code());
+    }
+    page
+}

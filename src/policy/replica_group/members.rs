@@ -1,0 +1,203 @@
+//! Who belongs to a group: members with a place, members that wait for one, and members still to come.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::class::{Class, ClassId};
+use crate::model::{Membership, Name, Pod, Template};
+use crate::view::{HostId, MembersToCome, View};
+
+/// The members of a group at one moment.
+pub struct Members<'a> {
+    /// What the asking member says of the group.
+    pub membership: &'a Membership,
+    /// The priority at which room is looked for.
+    pub priority: i32,
+    /// Whether the group may have others evicted: every member that is known may.
+    pub may_preempt: bool,
+    /// The namespace of all members.
+    pub namespace: &'a Name,
+    /// Members that have a place, and where.
+    pub placed: Vec<PlacedMember<'a>>,
+    /// All others, those that are alike together.
+    pub missing: Vec<Class<'a>>,
+    /// The class of the member that asks, if one asks.
+    pub asking: Option<ClassId>,
+}
+
+/// A member that has a place.
+pub struct PlacedMember<'a> {
+    /// The member.
+    pub pod: &'a Arc<Pod>,
+    /// Its host.
+    pub host: HostId,
+    /// The subgroup that it belongs to.
+    pub subgroup: Option<u32>,
+}
+
+impl<'a> Members<'a> {
+    /// The group of a member that is to be placed. `None` if it is in none, or in one that does not mind where it is.
+    pub fn of(asking: &'a Pod, view: &'a View) -> Option<Self> {
+        let mut members = Self::begin(asking, view)?;
+        let mut counted = Counted::of(&members, asking, view);
+        members.asking = Some(members.add(counted.waiting_member(asking)));
+        let others = view.waiting_members(&members.membership.group).filter(|pod| pod.uid != asking.uid);
+        // In a certain order, for the order in which members are seen must not change a plan.
+        let mut others: Vec<_> = others.collect();
+        others.sort_by(|a, b| a.key.cmp(&b.key));
+        for pod in others {
+            members.add(counted.waiting_member(pod));
+        }
+        for class in counted.still_to_come(members.placed.len()) {
+            members.add(class);
+        }
+        Some(members)
+    }
+
+    /// The group of a member that has a place: what is missing is all that waits or is still to come.
+    pub fn of_placed(member: &'a Pod, view: &'a View) -> Option<Self> {
+        let membership = member.group.as_ref()?;
+        if let Some(asking) = view.waiting_members(&membership.group).min_by(|a, b| a.key.cmp(&b.key)) {
+            return Self::of(asking, view);
+        }
+        let mut members = Self::begin(member, view)?;
+        let counted = Counted::of(&members, member, view);
+        for class in counted.still_to_come(members.placed.len()) {
+            members.add(class);
+        }
+        Some(members)
+    }
+
+    fn begin(pod: &'a Pod, view: &'a View) -> Option<Self> {
+        let membership = pod.group.as_deref()?;
+        if !membership.has_topology_request() {
+            return None;
+        }
+        let size = view.group_size(pod).unwrap_or_default();
+        let placed = view.placed_members(&membership.group).filter(|member| {
+            // Wherever an earlier attempt put the asking member, it is not there.
+            member.uid != pod.uid || view.pod(&pod.uid).is_some_and(|shown| shown.node.is_some())
+        });
+        let place = |member: &'a Arc<Pod>| {
+            let host = view.host_id(view.place_of(&member.uid)?)?;
+            Some(PlacedMember { pod: member, host, subgroup: subgroup_of(member, size) })
+        };
+        let mut placed: Vec<_> = placed.filter_map(place).collect();
+        placed.sort_by(|a, b| a.pod.key.cmp(&b.pod.key));
+        Some(Self {
+            membership,
+            priority: pod.priority,
+            may_preempt: pod.may_preempt
+                && view.waiting_members(&membership.group).all(|pod| pod.may_preempt),
+            namespace: &pod.key.namespace,
+            placed,
+            missing: Vec::new(),
+            asking: None,
+        })
+    }
+
+    fn add(&mut self, class: Class<'a>) -> ClassId {
+        let known = self.missing.iter().position(|known| known.is_like(&class));
+        let at = known.unwrap_or(self.missing.len());
+        match known {
+            Some(at) => self.missing[at].count += class.count,
+            None => self.missing.push(class),
+        }
+        ClassId::at(at)
+    }
+
+    /// The classes of missing members.
+    pub fn classes(&self) -> impl DoubleEndedIterator<Item = ClassId> + use<> {
+        (0..self.missing.len()).map(ClassId::at)
+    }
+
+    /// One class.
+    pub fn class(&self, class: ClassId) -> &Class<'a> {
+        &self.missing[class.index()]
+    }
+
+    /// How many have no place.
+    pub fn missing(&self) -> usize {
+        self.missing.iter().map(|class| class.count).sum()
+    }
+
+    /// The class that most of the missing are in, the first of several: by it, domains are compared.
+    pub fn main_class(&self) -> Option<ClassId> {
+        self.classes().rev().max_by_key(|class| self.class(*class).count)
+    }
+
+    /// The topology keys that anti-affinity looks at.
+    pub fn anti_affinity_keys(&self) -> impl Iterator<Item = &'a Name> {
+        self.missing.iter().flat_map(Class::anti_affinity_terms).map(|term| &term.topology_key)
+    }
+}
+
+/// The subgroup that a pod belongs to, if the group has subgroups.
+fn subgroup_of(pod: &Pod, size: u32) -> Option<u32> {
+    let membership = pod.group.as_ref()?;
+    membership.subgroup.as_ref()?.of_member(membership.index?, size)
+}
+
+/// Members counted as they are met, to know who is still to come.
+struct Counted<'a> {
+    like: &'a Pod,
+    membership: &'a Membership,
+    view: &'a View,
+    to_come: MembersToCome<'a>,
+    size: u32,
+    waiting: usize,
+    indexes: HashSet<u32>,
+}
+
+impl<'a> Counted<'a> {
+    fn of(members: &Members<'a>, like: &'a Pod, view: &'a View) -> Self {
+        let membership = members.membership;
+        let index = |placed: &PlacedMember<'_>| view.member_index(placed.pod);
+        Self {
+            like,
+            membership,
+            view,
+            to_come: view.members_to_come(like),
+            size: view.group_size(like).unwrap_or_default(),
+            waiting: 0,
+            indexes: members.placed.iter().filter_map(index).collect(),
+        }
+    }
+
+    fn waiting_member(&mut self, pod: &'a Pod) -> Class<'a> {
+        self.waiting += 1;
+        self.indexes.extend(self.view.member_index(pod));
+        Class::like(pod, subgroup_of(pod, self.size))
+    }
+
+    /// Members that nobody has seen yet, those of one template and subgroup together.
+    fn still_to_come(self, placed: usize) -> Vec<Class<'a>> {
+        let known = placed + self.waiting;
+        let unseen = (self.size as usize).saturating_sub(known);
+        let numbers = (0..self.size).filter(|index| !self.indexes.contains(index));
+        // Members that carry no numbers leave none free.
+        let unknown = numbers.chain(std::iter::repeat(self.size)).take(unseen);
+        let mut classes: Vec<((Option<*const Template>, Option<u32>), Class<'a>)> = Vec::new();
+        for index in unknown {
+            let (template, subgroup) = (self.to_come.template(index), self.subgroup(index));
+            let kind = (template.map(std::ptr::from_ref), subgroup);
+            match classes.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, class)) => class.count += 1,
+                None => classes.push((kind, self.expected(template, subgroup))),
+            }
+        }
+        classes.into_iter().map(|(_, class)| class).collect()
+    }
+
+    fn subgroup(&self, index: u32) -> Option<u32> {
+        self.membership.subgroup.as_ref()?.of_member(index, self.size)
+    }
+
+    /// A member that nobody has seen yet: as its set describes it, else like the one that asks.
+    fn expected(&self, template: Option<&'a Template>, subgroup: Option<u32>) -> Class<'a> {
+        match template {
+            Some(template) => Class::of_template(template, self.to_come.labels(template), subgroup),
+            None => Class::like(self.like, subgroup),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What kube-scheduler is told in words.
+//!
+//! The words are constant: kube-scheduler counts nodes by identical text and puts the counts into the pod's condition
+//! and Event. What is said of nearly all nodes at once is short, because kube-scheduler decodes every copy.
+
+use crate::decision::{Reason, Undecided};
+
+/// Before the reason why the nominated node is rejected.
+pub const NO_LONGER_FITS: &str = "nominated node no longer fits";
+
+/// What is said about a rejected node.
+pub const fn of_rejection(reason: Reason) -> &'static str {
+    match reason {
+        Reason::SkewExceeded | Reason::SkewUndecided => "default topology spread: too much skew",
+        Reason::SpreadLabelMissing => "default topology spread: topology label missing",
+        Reason::SpreadNodeUnknown => "default topology spread: node not known yet",
+        Reason::GroupInOtherDomain => "replica group is in another domain of its required topology",
+        Reason::OutsideGroupDomain => "outside the replica group's domain",
+        Reason::GroupLabelMissing => "node lacks the label of the replica group's required topology",
+        Reason::SlotsOfOtherMembers => "room is needed for other members of the replica group",
+        Reason::GroupUndecided => {
+            "whether the replica group fits depends on a placement that is not known yet"
+        }
+        Reason::ReservedForGroup | Reason::ReservationUndecided => "room is reserved for a replica group",
+        Reason::MemberDoesNotFitHere => {
+            "replica group fits into the domain, but not with this member on this node"
+        }
+        Reason::OwnDomainExclusive => "replica group's own domain is exclusive to another replica group",
+        Reason::OwnDomainReserved => {
+            "replica group's own domain has its free room reserved for another replica group"
+        }
+        Reason::OwnDomainNeedsPreemption => {
+            "replica group's own domain has no room for its missing members unless lower-priority pods leave"
+        }
+        Reason::OwnDomainTooSmall => "replica group's own domain has no room for its missing members",
+        Reason::DomainExclusive => "required domain is exclusive to another replica group",
+        Reason::DomainReserved => {
+            "replica group does not fit as a whole into the required domain, room is reserved for another"
+        }
+        Reason::DomainNeedsPreemption => {
+            "replica group does not fit as a whole into the required domain unless lower-priority pods leave"
+        }
+        Reason::DomainTooSmall => "replica group does not fit as a whole into the required domain",
+        Reason::ClusterExclusive => "the cluster is exclusive to another replica group",
+        Reason::ClusterReserved => {
+            "replica group does not fit as a whole into the cluster, room is reserved for another"
+        }
+        Reason::ClusterNeedsPreemption => {
+            "replica group does not fit as a whole into the cluster unless lower-priority pods leave"
+        }
+        Reason::ClusterTooSmall => "replica group does not fit as a whole into the cluster",
+        Reason::InvalidGroupSize => {
+            "annotation berth.dev/group-size of the replica group is no number from 1 to 10000"
+        }
+        Reason::InvalidGroupIndex => "annotation berth.dev/group-index of the replica group is no number",
+        Reason::InvalidExclusive => {
+            "annotation berth.dev/exclusive of the replica group is none of Set, Namespace, Cluster"
+        }
+        Reason::InvalidTopologyKey => {
+            "annotation berth.dev/required-topology or preferred-topology of the replica group is no label key"
+        }
+    }
+}
+
+/// What is said where there is no decision.
+pub const fn of_error(undecided: Undecided) -> &'static str {
+    match undecided {
+        Undecided::CacheNotSynced => "berth: the cluster cache has not synced yet",
+        Undecided::CacheStale => "berth: the cluster cache is stale, a watch is cut",
+        Undecided::PlacementUnknown => {
+            "berth: a hard limit depends on a placement or node that is not known yet"
+        }
+        Undecided::InternalError => "berth: internal error while deciding",
+    }
+}
