@@ -1,6 +1,7 @@
 //! What replica groups are promised, one situation after another, asked over the wire.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod disaggregated_set;
 mod exclusive;
 mod keeping;
 mod leader_worker_set;

@@ -2,6 +2,7 @@
 //! table, at the place in the order in which sources are asked.
 
 mod annotation;
+mod disaggregated_set;
 mod job_set;
 mod kueue;
 mod leader_worker_set;
@@ -54,6 +55,8 @@ macro_rules! sources {
 sources! { $
     /// Berth's own annotation, on pods of any kind.
     Annotation in annotation,
+    /// A `DisaggregatedSet`: one of its slices.
+    DisaggregatedSet in disaggregated_set,
     /// A `LeaderWorkerSet`: one of its replicas.
     LeaderWorkerSet in leader_worker_set,
     /// A `JobSet`: one of its jobs.
