@@ -3,6 +3,7 @@
 
 mod disaggregated_set;
 mod exclusive;
+mod grove;
 mod keeping;
 mod leader_worker_set;
 mod levels;

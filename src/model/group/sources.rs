@@ -3,6 +3,7 @@
 
 mod annotation;
 mod disaggregated_set;
+mod grove;
 mod job_set;
 mod kueue;
 mod leader_worker_set;
@@ -61,6 +62,8 @@ sources! { $
     LeaderWorkerSet in leader_worker_set,
     /// A `JobSet`: one of its jobs.
     JobSet in job_set,
+    /// Grove: a `PodGang`.
+    Grove in grove,
     /// A Kueue pod group.
     Kueue in kueue,
     /// The coscheduling plugin's pod group.
