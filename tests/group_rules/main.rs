@@ -5,6 +5,7 @@ mod disaggregated_set;
 mod exclusive;
 mod grove;
 mod keeping;
+mod kube_ray;
 mod leader_worker_set;
 mod levels;
 mod losses;

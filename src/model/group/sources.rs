@@ -5,6 +5,7 @@ mod annotation;
 mod disaggregated_set;
 mod grove;
 mod job_set;
+mod kube_ray;
 mod kueue;
 mod leader_worker_set;
 mod pod_group;
@@ -64,6 +65,8 @@ sources! { $
     JobSet in job_set,
     /// Grove: a `PodGang`.
     Grove in grove,
+    /// `KubeRay`: one replica of a worker group with several hosts.
+    KubeRay in kube_ray,
     /// A Kueue pod group.
     Kueue in kueue,
     /// The coscheduling plugin's pod group.
