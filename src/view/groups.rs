@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::View;
+use super::pod_index::PodIndex;
 use crate::model::group::Source;
 use crate::model::group::recognition::{GroupObjects, LARGEST};
 use crate::model::{GroupKey, GroupKind, GroupObject, Kind, Labels, Membership, ObjectKey, Pod, Template};
@@ -105,7 +106,7 @@ impl View {
             object.as_ref() == Some(key)
         };
         let indexes = [&self.groups, &self.waiting, &self.leaving];
-        let members = indexes.into_iter().flat_map(|index| index.iter());
+        let members = indexes.into_iter().flat_map(PodIndex::iter);
         let members = members.filter(|(group, _)| concerned(group)).flat_map(|(_, pods)| pods);
         let shown: Vec<_> = members.filter(behind).map(|pod| pod.uid.clone()).collect();
         for uid in shown {

@@ -177,12 +177,12 @@ impl<'a> Counted<'a> {
         let numbers = (0..self.size).filter(|index| !self.indexes.contains(index));
         // Members that carry no numbers leave none free.
         let unknown = numbers.chain(std::iter::repeat(self.size)).take(unseen);
-        let mut classes: Vec<((Option<*const Template>, Option<u32>), Class<'a>)> = Vec::new();
+        let mut classes = Vec::new();
         for index in unknown {
             let (template, subgroup) = (self.to_come.template(index), self.subgroup(index));
             let kind = (template.map(std::ptr::from_ref), subgroup);
             match classes.iter_mut().find(|(known, _)| *known == kind) {
-                Some((_, class)) => class.count += 1,
+                Some((_, Class { count, .. })) => *count += 1,
                 None => classes.push((kind, self.expected(template, subgroup))),
             }
         }
