@@ -6,7 +6,7 @@
 //! | | short | long |
 //! |---|---|---|
 //! | holds | 64 bits and a power of ten | any number of digits |
-//! | rounds | away from zero | up, but see [`long_scaled`] |
+//! | rounds | away from zero | up, but see `long_scaled` |
 //! | overflows to | the lowest 64 bits, or 0 | the lowest 64 bits |
 
 mod parse;
