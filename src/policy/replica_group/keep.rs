@@ -100,7 +100,7 @@ mod tests {
         let mut situation = Situation::racks(&[("a", &[4]), ("b", &[8])]).with(asking.clone());
         let (first, reservation) = plan(&situation, &asking).expect("room");
         assert_eq!(first, "a0 a0", "the tightest rack");
-        situation.view.reserve(reservation, Duration::from_secs(60));
+        situation.view.reserve(reservation, Duration::from_mins(1));
         // A rack that would be tighter now changes nothing.
         let full = situation.with(pod("x").requests(cpus(4)).on("b0").build());
         assert_eq!(plan(&full, &asking).map(|(hosts, _)| hosts), Some("a0 a0".to_owned()));

@@ -78,7 +78,7 @@ impl Situation {
     pub fn with_offered(mut self, pod: Pod) -> Self {
         let pod = Arc::new(pod);
         self.view.apply(Change::Upsert(Object::Pod(pod.clone())));
-        self.view.offer(&pod, crate::view::change::Offer::Several, Duration::from_secs(60));
+        self.view.offer(&pod, crate::view::change::Offer::Several, Duration::from_mins(1));
         self
     }
 
@@ -93,7 +93,7 @@ impl Situation {
             .collect();
         let reservation =
             Reservation { missing: slots.len(), slots, ..Reservation::nothing(membership.group.clone()) };
-        self.view.reserve(reservation, Duration::from_secs(60));
+        self.view.reserve(reservation, Duration::from_mins(1));
         self
     }
 
