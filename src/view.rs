@@ -5,6 +5,7 @@
 //! any lock. The write half ([`change`]) works on a clone, which then replaces the published view.
 
 pub mod change;
+pub mod changes;
 mod counters;
 mod domains;
 mod hosts;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use imbl::HashMap;
 
+use self::changes::Changes;
 use self::counters::Counters;
 pub use self::counters::{Counter, CounterKey};
 pub use self::domains::{DomainId, Domains, HostDomain};
@@ -62,6 +64,8 @@ pub struct View {
     reservations_rebuilt: bool,
     counters: Counters,
     domains: HashMap<Name, Arc<Domains>>,
+    /// What has been changed since somebody wanted to know; absent in a published view.
+    changes: Option<Box<Changes>>,
 }
 
 /// What a decision needs beyond the objects themselves; made on first use, see [`View::provide`].
@@ -363,6 +367,14 @@ enum PodState {
 impl PodState {
     fn is_terminating(&self) -> bool {
         matches!(self, PodState::Waiting(pod) if pod.terminating)
+    }
+
+    /// The pod, if it is known.
+    fn pod(&self) -> Option<&Pod> {
+        match self {
+            PodState::Placed(_, pod) | PodState::Waiting(pod) => Some(pod),
+            PodState::Unknown => None,
+        }
     }
 
     /// Whether nothing has changed, not even the copy of the pod.
