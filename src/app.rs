@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use arc_swap::ArcSwap;
 use futures::FutureExt;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -22,9 +21,8 @@ use crate::cluster::api::Api;
 use crate::cluster::binder::ApiBinder;
 use crate::cluster::snapshot_file::{self, Loaded};
 use crate::cluster::watch::Follower;
-use crate::cluster::{Binder, EventRecorder, Freshness, Store};
+use crate::cluster::{Binder, EventRecorder, Freshness};
 use crate::config::{self, Config, Tls};
-use crate::engine::Engine;
 use crate::json::Interner;
 use crate::logging::LevelControl;
 use crate::metrics::Metrics;
@@ -33,6 +31,7 @@ use crate::server::admin::AdminService;
 use crate::server::listener::{self, Listening};
 use crate::server::tls::Certificates;
 use crate::server::verbs_service::VerbsService;
+use crate::store::Store;
 use crate::verbs::{GroupEvents, Verbs};
 use crate::view::change::Change;
 
@@ -78,7 +77,6 @@ pub struct App {
 
 /// What all parts share.
 struct Shared {
-    config: Arc<ArcSwap<Config>>,
     metrics: Arc<Metrics>,
     interner: Arc<Interner>,
     store: Arc<Store>,
@@ -111,14 +109,10 @@ impl App {
             connect(&options.source, &shared).await?;
         let group_events = Arc::new(GroupEvents::new(event_recorder, shared.metrics.clone()));
         background.push(shared.keep_up(group_events.clone()));
-        let engine = Engine::new(&shared.config.load(), shared.metrics.clone());
-        let engine = Arc::new(ArcSwap::from_pointee(engine));
         if let Some(file) = options.config {
             let reloader = reload::Reloader {
                 file,
                 seen,
-                config: shared.config.clone(),
-                engine: engine.clone(),
                 store: shared.store.clone(),
                 certificates,
                 metrics: shared.metrics.clone(),
@@ -129,7 +123,6 @@ impl App {
         let admin = Arc::new(AdminService {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
-            config: shared.config.clone(),
             metrics: shared.metrics.clone(),
             group_events: group_events.clone(),
             api,
@@ -139,9 +132,7 @@ impl App {
         let verbs = Arc::new(VerbsService::new(Arc::new(Verbs {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
-            engine,
             binder,
-            config: shared.config.clone(),
             interner: shared.interner.clone(),
             group_events,
             metrics: shared.metrics.clone(),
@@ -215,14 +206,13 @@ impl Shared {
 
     fn new(config: Config) -> anyhow::Result<Self> {
         let metrics = Arc::new(Metrics::new()?);
-        let store = Arc::new(Store::new(metrics.clone()));
-        store.recognise_groups(&config);
-        let config = Arc::new(ArcSwap::from_pointee(config));
-        Ok(Self { config, interner: Arc::default(), store, freshness: Arc::default(), metrics })
+        let store = Arc::new(Store::new(config, metrics.clone()));
+        Ok(Self { interner: Arc::default(), store, freshness: Arc::default(), metrics })
     }
 
     fn listening(&self, name: &'static str, certificates: Option<Arc<Certificates>>) -> Listening {
-        let server = &self.config.load().server;
+        let snapshot = self.store.snapshot();
+        let server = &snapshot.config().server;
         Listening {
             name,
             certificates,
@@ -275,7 +265,7 @@ async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<Connected> 
             let mut background: Vec<_> = Kind::ALL.into_iter().map(follow).collect();
             let (event_recorder, posting) = EventRecorder::posting(client.clone(), shared.metrics.clone());
             background.push(tokio::spawn(posting));
-            let patience = shared.config.load().server.timeouts.bind.0;
+            let patience = shared.store.snapshot().config().server.timeouts.bind.0;
             let binder = Binder::Api(ApiBinder::new(client, patience));
             return Ok(Connected { api: Some(api), binder, event_recorder, background });
         }

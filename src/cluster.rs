@@ -1,4 +1,4 @@
-//! The door: how the cluster's objects get in, and the one place where views are published.
+//! The door: how the cluster's objects get in.
 //!
 //! ```text
 //!  API server --list, watch--> watch --raw JSON--> slim --Change--> Store --publish--> View
@@ -12,10 +12,8 @@ pub mod compare;
 pub mod event_recorder;
 pub mod freshness;
 pub mod snapshot_file;
-pub mod store;
 pub mod watch;
 
 pub use binder::Binder;
 pub use event_recorder::EventRecorder;
 pub use freshness::Freshness;
-pub use store::Store;

@@ -12,7 +12,7 @@ use prometheus::{
 
 pub use self::groups::GroupMetrics;
 use crate::config::Mode;
-use crate::decision::{Nominated, Reason};
+use crate::decision::{Nominated, Reason, Undecided};
 use crate::ledger::{DropCause, Ledger};
 use crate::model::Kind;
 use crate::policy::preemption::Fate;
@@ -37,6 +37,8 @@ pub struct Metrics {
     pub nodes_rejected: IntCounterVec,
     /// Nodes that a policy in mode Observe would have rejected.
     pub observed_rejections: IntCounterVec,
+    /// Calls that were answered without a decision, by reason.
+    pub undecided: IntCounterVec,
     /// Nominated nodes that filter was asked about.
     pub nominated_nodes: IntCounterVec,
     /// Candidates for preemption, by what became of them.
@@ -111,6 +113,11 @@ impl Metrics {
                 "observed_rejections_total",
                 "Candidate nodes that a policy in mode Observe would have rejected.",
                 &["policy", "reason"],
+            )?,
+            undecided: maker.counter(
+                "undecided_total",
+                "Calls that were answered without a decision, by reason.",
+                &["reason"],
             )?,
             nominated_nodes: maker.counter(
                 "nominated_node_total",
@@ -207,6 +214,9 @@ impl Metrics {
             let labels = &[reason.policy(), reason.code()];
             self.nodes_rejected.with_label_values(labels).inc_by(0);
             self.observed_rejections.with_label_values(labels).inc_by(0);
+        }
+        for undecided in Undecided::ALL {
+            self.undecided.with_label_values(&[undecided.code()]).inc_by(0);
         }
         for result in Nominated::LABELS {
             self.nominated_nodes.with_label_values(&[result]).inc_by(0);

@@ -1,42 +1,78 @@
-//! The one place where the view changes.
+//! The one place where what decisions are made on changes.
+//!
+//! ```text
+//!   watches, binder, verbs --write--> Store --publish--> Snapshot (view + settings), read without a lock
+//!   reloader --------------reconfigure-^  \
+//!                                          +--------> Changes, to those who subscribed
+//! ```
+
+mod snapshot;
+mod subscription;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use tokio::sync::Notify;
-use tokio::sync::futures::Notified;
+use tokio::sync::broadcast;
 
+use self::snapshot::Settings;
+pub use self::snapshot::Snapshot;
+pub use self::subscription::Subscription;
 use crate::config::Config;
+use crate::engine::Engine;
 use crate::metrics::Metrics;
 use crate::view::View;
 use crate::view::change::{Change, Dropped};
+pub use crate::view::changes::{Changes, Kinds};
 
-/// Holds the published view and lets one writer at a time replace it.
+/// How many publications a subscriber may be behind before it is told to look at everything.
+const BACKLOG: usize = 256;
+
+/// Holds the published snapshot and lets one writer at a time replace it.
 ///
-/// A change is made on a clone, which shares nearly everything with the view it replaces, and is then
+/// A change is made on a clone of the view, which shares nearly everything with the view it replaces, and is then
 /// published whole: readers take no lock, and a change that panics halfway leaves no trace.
-#[derive(Debug)]
 pub struct Store {
-    published: ArcSwap<View>,
+    published: ArcSwap<Snapshot>,
     writer: Mutex<()>,
-    changes: Notify,
+    subscribers: broadcast::Sender<Arc<Changes>>,
     metrics: Arc<Metrics>,
 }
 
 impl Store {
-    /// An empty store.
-    pub fn new(metrics: Arc<Metrics>) -> Self {
-        Self { published: ArcSwap::default(), writer: Mutex::default(), changes: Notify::new(), metrics }
+    /// A store without objects, for decisions by this configuration.
+    pub fn new(config: Config, metrics: Arc<Metrics>) -> Self {
+        let engine = Engine::new(&config, metrics.clone());
+        Self::with_engine(config, engine, metrics)
     }
 
-    /// The view to decide on: one per request.
-    pub fn view(&self) -> Arc<View> {
+    /// A store without objects, for decisions by an engine that need not be the one that the configuration describes.
+    pub fn with_engine(config: Config, engine: Engine, metrics: Arc<Metrics>) -> Self {
+        let mut view = View::default();
+        view.set_recogniser(Arc::new(config.replica_groups.recogniser()));
+        let settings = Arc::new(Settings { config, engine });
+        let snapshot = Snapshot { view: Arc::new(view), settings };
+        Self {
+            published: ArcSwap::from_pointee(snapshot),
+            writer: Mutex::default(),
+            subscribers: broadcast::Sender::new(BACKLOG),
+            metrics,
+        }
+    }
+
+    /// What to decide on: one per request.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
         self.published.load_full()
     }
 
-    /// Completes at the next change. Begin to wait before looking at the view, or a change may be missed.
-    pub fn changed(&self) -> Notified<'_> {
-        self.changes.notified()
+    /// The cluster alone, for those who do not decide.
+    pub fn view(&self) -> Arc<View> {
+        self.published.load().view.clone()
+    }
+
+    /// Hands over what every publication from now on changes. Nothing is missed by who subscribes first and takes a
+    /// snapshot then.
+    pub fn subscribe(&self) -> Subscription {
+        Subscription::new(self.subscribers.subscribe())
     }
 
     /// Takes in what a watch tells, all of it at once.
@@ -44,29 +80,68 @@ impl Store {
         self.write(|view| changes.into_iter().flat_map(|change| view.apply(change)).collect());
     }
 
-    /// From now on groups are recognised as the configuration says.
-    pub fn recognise_groups(&self, config: &Config) {
+    /// From now on decisions are made, and groups recognised, by this configuration. All of it is one publication, so
+    /// no snapshot holds a view of one configuration and an engine of another.
+    pub fn reconfigure(&self, config: Config) -> Arc<Snapshot> {
         let recogniser = Arc::new(config.replica_groups.recogniser());
-        if *self.view().recogniser() != recogniser {
-            self.write(|view| {
-                view.set_recogniser(recogniser);
-                Vec::new()
-            });
-        }
+        let engine = Engine::new(&config, self.metrics.clone());
+        let new = Arc::new(Settings { config, engine });
+        self.publish(|view, settings| {
+            view.list_settings();
+            view.set_recogniser(recogniser);
+            *settings = new;
+            Vec::new()
+        })
     }
 
     /// Makes a change, publishes it, and tells what is published then.
-    pub fn write(&self, change: impl FnOnce(&mut View) -> Dropped) -> Arc<View> {
+    pub fn write(&self, change: impl FnOnce(&mut View) -> Dropped) -> Arc<Snapshot> {
+        self.publish(|view, _| change(view))
+    }
+
+    /// Makes a change that depends on the settings in force.
+    pub fn write_by_settings(
+        &self,
+        change: impl FnOnce(&mut View, &Config, &Engine) -> Dropped,
+    ) -> Arc<Snapshot> {
+        self.publish(|view, settings| change(view, &settings.config, &settings.engine))
+    }
+
+    fn publish(&self, change: impl FnOnce(&mut View, &mut Arc<Settings>) -> Dropped) -> Arc<Snapshot> {
         let guard = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut view = View::clone(&self.published.load());
-        let dropped = change(&mut view);
-        let view = Arc::new(view);
-        self.published.store(view.clone());
+        let mut snapshot = Snapshot::clone(&self.published.load());
+        let mut view = View::clone(&snapshot.view);
+        if self.subscribers.receiver_count() > 0 {
+            view.list_changes();
+        }
+        let dropped = change(&mut view, &mut snapshot.settings);
+        let changes = view.take_changes();
+        snapshot.view = Arc::new(view);
+        let snapshot = Arc::new(snapshot);
+        self.published.store(snapshot.clone());
+        // Still under the lock, so that subscribers hear of publications in their order.
+        self.tell(changes);
         drop(guard);
-        self.changes.notify_waiters();
         for cause in dropped {
             self.metrics.ledger_dropped.with_label_values(&[cause.label()]).inc();
         }
-        view
+        snapshot
+    }
+
+    /// Comes after the publication: who subscribes after the count was looked at here sees the new snapshot.
+    fn tell(&self, changes: Option<Changes>) {
+        let changes = match changes {
+            Some(changes) => changes,
+            None if self.subscribers.receiver_count() == 0 => return,
+            // Somebody subscribed while the change was made, and may have taken the snapshot before it.
+            None => Changes::unlisted(),
+        };
+        if !changes.is_empty() {
+            // Fails only if nobody listens any more.
+            let _ = self.subscribers.send(Arc::new(changes));
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,17 +4,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::ArcSwap;
-use berth::cluster::{Binder, EventRecorder, Freshness, Store};
 use berth::config::Config;
 use berth::decision::{Decision, Reason};
-use berth::engine::Engine;
-use berth::json::Interner;
+use berth::engine::{Engine, Policies};
 use berth::metrics::Metrics;
 use berth::model::{Node, Object, ObjectKey, Pod};
 use berth::policy::{Policy, Prepared, Question};
 use berth::server::verbs_service::VerbsService;
-use berth::verbs::{GroupEvents, Verbs};
+use berth::store::Store;
+use berth::verbs::Verbs;
 use berth::view::change::Change;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -61,24 +59,12 @@ struct Served {
 impl Served {
     fn new() -> Self {
         let metrics = Arc::new(Metrics::new().expect("metrics"));
-        let store = Arc::new(Store::new(metrics.clone()));
-        let freshness = Arc::new(Freshness::default());
-        freshness.mark_all_current();
         let faulty = Arc::new(AtomicBool::new(true));
-        let verbs = Verbs {
-            group_events: Arc::new(GroupEvents::new(EventRecorder::silent(metrics.clone()), metrics.clone())),
-            binder: Binder::InMemory(store.clone()),
-            store: store.clone(),
-            freshness,
-            engine: Arc::new(ArcSwap::from_pointee(Engine::with_policies(
-                vec![Box::new(Faulty(faulty.clone()))],
-                &Config::default(),
-                metrics.clone(),
-            ))),
-            config: Arc::new(ArcSwap::from_pointee(Config::default())),
-            interner: Arc::new(Interner::default()),
-            metrics: metrics.clone(),
-        };
+        let policies: Policies = vec![Box::new(Faulty(faulty.clone()))];
+        let config = Config::default();
+        let engine = Engine::with_policies(policies, &config, metrics.clone());
+        let store = Arc::new(Store::with_engine(config, engine, metrics.clone()));
+        let verbs = Verbs::over(store.clone(), metrics.clone());
         Self { service: VerbsService::new(Arc::new(verbs)), store, metrics, faulty }
     }
 
@@ -121,7 +107,8 @@ async fn a_panicking_policy_costs_one_decision_and_nothing_else() {
         served.ask("/filter", NAMES).await,
         r#"{"Nodes":null,"NodeNames":["b"],"FailedNodes":{"a":"default topology spread: too much skew"},"FailedAndUnresolvableNodes":{},"Error":""}"#,
     );
-    let rejected = served.metrics.nodes_rejected.with_label_values(&["topology_spread", "SkewExceeded"]).get();
+    let rejected =
+        served.metrics.nodes_rejected.with_label_values(&["topology_spread", "SkewExceeded"]).get();
     assert_eq!(rejected, 1, "only decisions that were answered count");
     assert_eq!(
         served.ask("/prioritize", NAMES).await,

@@ -4,13 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
-
-use crate::cluster::Store;
 use crate::config::{self, Config, ConfigError};
-use crate::engine::Engine;
 use crate::metrics::Metrics;
 use crate::server::tls::Certificates;
+use crate::store::Store;
 
 /// How often the files are looked at. They are compared by content: a `ConfigMap` volume swaps a symlink
 /// two levels up, which file notifications on the file itself miss.
@@ -23,10 +20,6 @@ pub struct Reloader {
     /// What it said when the settings in force were read.
     pub seen: Option<String>,
     /// Where the settings in force are.
-    pub config: Arc<ArcSwap<Config>>,
-    /// Who decides by them.
-    pub engine: Arc<ArcSwap<Engine>>,
-    /// Who knows the groups.
     pub store: Arc<Store>,
     /// The certificates in force.
     pub certificates: Vec<Arc<Certificates>>,
@@ -64,16 +57,14 @@ impl Reloader {
     }
 
     fn accept(&self, config: Config) {
-        self.store.recognise_groups(&config);
-        self.engine.store(Arc::new(Engine::new(&config, self.metrics.clone())));
-        let old = self.config.swap(Arc::new(config));
-        let new = self.config.load();
+        let old = self.store.snapshot();
+        let new = self.store.reconfigure(config);
         let fixed = |c: &Config| {
             let server = &c.server;
             let timeouts = (server.timeouts.idle, server.timeouts.bind, server.timeouts.drain);
             (server.tls.clone(), server.insecure, server.limits.max_connections, timeouts)
         };
-        if fixed(&old) != fixed(&new) {
+        if fixed(old.config()) != fixed(new.config()) {
             tracing::warn!(
                 "server.tls, insecure, limits.maxConnections, timeouts.idle, .bind and .drain take effect at the \
                  next start"

@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 
+use super::Freshness;
 use super::api::{Api, ApiError, Told};
-use super::{Freshness, Store};
 use crate::metrics::Metrics;
 use crate::model::Kind;
+use crate::store::Store;
 use crate::view::change::Change;
 
 /// Events applied at once, so that a burst costs few publications.

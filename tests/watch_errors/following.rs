@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use berth::cluster::Freshness;
 use berth::cluster::api::Api;
 use berth::cluster::watch::Follower;
-use berth::cluster::{Freshness, Store};
+use berth::config::Config;
 use berth::json::Interner;
 use berth::metrics::Metrics;
 use berth::model::Kind;
+use berth::store::Store;
 use berth::view::View;
 use tokio::runtime::Runtime;
 
@@ -31,7 +33,7 @@ impl Following {
         let client = kube::Client::try_from(kube::Config::new(server.url())).expect("a client");
         let metrics = Arc::new(Metrics::new().expect("metrics"));
         let api = Api::new(client, Arc::new(Interner::default()), metrics.clone());
-        let store = Arc::new(Store::new(metrics.clone()));
+        let store = Arc::new(Store::new(Config::default(), metrics.clone()));
         let freshness = Arc::new(Freshness::default());
         let follower =
             Follower { api, store: store.clone(), freshness: freshness.clone(), metrics: metrics.clone() };
