@@ -11,11 +11,8 @@ use crate::metrics::Metrics;
 use crate::policy::preemption::{self, Candidate, Fate};
 use crate::policy::replica_group::ReplicaGroup;
 use crate::policy::topology_spread::TopologySpread;
-use crate::policy::{Policy, Prepared, Purpose, Question, nominated_node};
+use crate::policy::{MAX_SCORE, Policy, Prepared, Purpose, Question, nominated_node};
 use crate::view::{Needs, View};
-
-/// The scale on which kube-scheduler takes scores from an extender.
-pub const MAX_SCORE: i64 = 10;
 
 /// A policy panicked; the caller gives the answer that does the least harm.
 #[derive(Debug, thiserror::Error)]

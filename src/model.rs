@@ -26,6 +26,6 @@ pub use node::{Node, Taint};
 pub use pod::{Controller, Pod, Uid};
 pub use quantity::Quantity;
 pub use requirements::Requirements;
-pub use resources::{Resources, Used};
+pub use resources::{Dimension, Resources, Used};
 pub use selector::Selector;
 pub use workload::{DisruptionBudget, GroupObject, Namespace, Object, Service, Template, Workload};

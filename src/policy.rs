@@ -35,6 +35,9 @@ pub struct Question<'a> {
     pub detail: Detail,
 }
 
+/// The scale on which kube-scheduler takes scores from an extender.
+pub const MAX_SCORE: i64 = 10;
+
 /// For which verb the policies are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {

@@ -9,6 +9,7 @@ pub mod changes;
 mod counters;
 mod domains;
 mod hosts;
+mod ids;
 mod namespaced;
 mod pod_index;
 
@@ -19,9 +20,10 @@ use imbl::HashMap;
 use self::changes::Changes;
 use self::counters::Counters;
 pub use self::counters::{Counter, CounterKey};
-pub use self::domains::{DomainId, Domains, HostDomain};
+pub use self::domains::{Domains, HostDomain};
 use self::hosts::Hosts;
-pub use self::hosts::{Host, HostId};
+pub use self::hosts::Host;
+pub use self::ids::{DomainId, HostId};
 pub use self::namespaced::Namespaced;
 use self::pod_index::PodIndex;
 use crate::ledger::{Ledger, Phase};
@@ -126,6 +128,11 @@ impl View {
     /// The host of that number.
     pub fn host_numbered(&self, id: HostId) -> Option<&Host> {
         self.hosts.get(id)
+    }
+
+    /// All hosts, by their number; `None` for numbers that are not in use.
+    pub fn hosts_by_id(&self) -> impl Iterator<Item = (HostId, Option<&Host>)> {
+        self.hosts.by_id().enumerate().map(|(at, host)| (HostId::at(at), host.as_ref()))
     }
 
     /// One more than the highest host number in use.

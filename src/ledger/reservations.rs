@@ -48,9 +48,10 @@ impl Slot {
         }
     }
 
-    /// Whether it is a slot for such a pod.
-    fn suits(&self, pod: &Pod) -> bool {
-        self.requests == pod.requests && self.requirements == pod.requirements
+    /// The one rule for whether a slot is one for such a pod: members that request and require the same may change
+    /// places.
+    pub fn suits(&self, requests: &Arc<Resources>, requirements: &Arc<Requirements>) -> bool {
+        self.requests == *requests && self.requirements == *requirements
     }
 }
 
@@ -184,7 +185,7 @@ impl Reservations {
         let reservation = Arc::make_mut(&mut kept.reservation);
         reservation.missing -= 1;
         let slots = &mut reservation.slots;
-        let alike = |slot: &Slot| slot.suits(pod);
+        let alike = |slot: &Slot| slot.suits(&pod.requests, &pod.requirements);
         let own = slots
             .iter()
             .position(|slot| alike(slot) && *slot.host == *host)

@@ -29,6 +29,31 @@ pub struct Used {
     pub pods: i64,
 }
 
+/// One resource that pods request and nodes have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimension<'a> {
+    /// Thousandths of a CPU.
+    Cpu,
+    /// Bytes of memory.
+    Memory,
+    /// Bytes of local disk.
+    EphemeralStorage,
+    /// Any other, by name.
+    Scalar(&'a Name),
+}
+
+impl Dimension<'_> {
+    /// The name that Kubernetes gives it.
+    pub fn name(self) -> Name {
+        match self {
+            Dimension::Cpu => Name::from("cpu"),
+            Dimension::Memory => Name::from("memory"),
+            Dimension::EphemeralStorage => Name::from("ephemeral-storage"),
+            Dimension::Scalar(name) => name.clone(),
+        }
+    }
+}
+
 impl Resources {
     /// Adds up amounts given by name. A name that is given twice counts twice.
     pub fn new(
@@ -58,6 +83,31 @@ impl Resources {
     /// The amount of any other resource than the three.
     pub fn scalar(&self, name: &str) -> i64 {
         self.scalars.binary_search_by(|(known, _)| (**known).cmp(name)).map_or(0, |at| self.scalars[at].1)
+    }
+
+    /// The one list of dimensions: the three that are always there, and the others that are named here.
+    pub fn dimensions(&self) -> impl Iterator<Item = (Dimension<'_>, i64)> {
+        let always = [
+            (Dimension::Cpu, self.milli_cpu),
+            (Dimension::Memory, self.memory),
+            (Dimension::EphemeralStorage, self.ephemeral_storage),
+        ];
+        let scalars = self.scalars.iter().map(|(name, amount)| (Dimension::Scalar(name), *amount));
+        always.into_iter().chain(scalars)
+    }
+
+    /// The amount of one dimension.
+    pub fn amount(&self, dimension: Dimension<'_>) -> i64 {
+        match dimension {
+            Dimension::Cpu => self.milli_cpu,
+            Dimension::Memory => self.memory,
+            Dimension::EphemeralStorage => self.ephemeral_storage,
+            // Names are shared, so that mostly comparing addresses is enough.
+            Dimension::Scalar(name) => match self.scalars.iter().find(|(known, _)| Arc::ptr_eq(known, name)) {
+                Some((_, amount)) => *amount,
+                None => self.scalar(name),
+            },
+        }
     }
 
     /// All other resources, by name.

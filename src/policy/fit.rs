@@ -7,14 +7,14 @@
 #[cfg(test)]
 mod tests;
 
-use crate::model::{Node, Requirements, Resources, Taint, Used};
+use crate::model::{Dimension, Node, Requirements, Resources, Taint, Used};
 
-/// A pod that looks for a node.
+/// What a pod demands of a node.
 #[derive(Clone, Copy, Debug)]
-pub struct Applicant<'a> {
-    /// What it asks for.
+pub struct Demand<'a> {
+    /// What it requests.
     pub requests: &'a Resources,
-    /// What it asks of a node.
+    /// Node selector, required node affinity, tolerations.
     pub requirements: &'a Requirements,
 }
 
@@ -26,72 +26,73 @@ pub enum Verdict {
     /// It does not.
     DoesNotFit {
         /// What is in the way; of several, what kube-scheduler would name.
-        obstacle: Obstacle,
+        predicate: Predicate,
         /// Whether evicting pods could help.
         resolvable: bool,
     },
 }
 
-/// What may be in the way, each decided by a plugin of kube-scheduler.
+/// What may keep a pod off a node, each decided by a plugin of kube-scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Obstacle {
+pub enum Predicate {
     /// The node is cordoned (`NodeUnschedulable`).
-    Cordon,
+    Unschedulable,
     /// A taint is not tolerated (`TaintToleration`).
-    Taint,
+    Taints,
     /// Node selector or required affinity want another node (`NodeAffinity`).
-    Affinity,
+    NodeAffinity,
     /// There is not enough room (`NodeResourcesFit`).
-    Room,
+    Resources,
 }
 
-impl Obstacle {
+impl Predicate {
     /// All, in the order in which kube-scheduler looks for them.
-    pub const ALL: [Obstacle; 4] = [Obstacle::Cordon, Obstacle::Taint, Obstacle::Affinity, Obstacle::Room];
+    pub const ALL: [Predicate; 4] = [Predicate::Unschedulable, Predicate::Taints, Predicate::NodeAffinity, Predicate::Resources];
 }
 
-impl Applicant<'_> {
+impl Demand<'_> {
     /// Whether it would fit on the node, of which so much is used.
     pub fn fits(&self, node: &Node, used: &Used) -> Verdict {
-        let mut verdicts = Obstacle::ALL.into_iter().map(|obstacle| self.judge(obstacle, node, used));
+        let mut verdicts = Predicate::ALL.into_iter().map(|predicate| self.judge(predicate, node, used));
         verdicts.find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
     }
 
-    /// Whether it would fit on the node if there were room.
-    pub fn fits_but_for_room(&self, node: &Node) -> Verdict {
-        let nothing = Used::default();
-        let others = Obstacle::ALL.into_iter().filter(|obstacle| *obstacle != Obstacle::Room);
-        let mut verdicts = others.map(|obstacle| self.judge(obstacle, node, &nothing));
-        verdicts.find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
+    /// Whether the node would do if all of it were free.
+    pub fn suits(&self, node: &Node) -> bool {
+        let schedulable =
+            || !node.unschedulable || self.requirements.tolerate(&[Taint::of_cordoned_nodes()]);
+        schedulable() && self.requirements.tolerate(&node.taints) && self.requirements.allow(node)
     }
 
-    /// How many pods like this there is room for, whatever else is in the way.
-    pub fn times_by_room(&self, node: &Node, used: &Used) -> i64 {
-        if self.judge(Obstacle::Room, node, used) != Verdict::Fits {
-            return 0;
+    /// How many pods like this the node has room for, whatever else is in the way.
+    pub fn capacity(&self, node: &Node, used: &Used) -> i64 {
+        let mut capacity = node.allowed_pods.saturating_sub(used.pods);
+        for (dimension, requested) in self.requests.dimensions() {
+            // A scalar resource that is requested with 0 is still compared, as kube-scheduler does.
+            let always = matches!(dimension, Dimension::Scalar(_));
+            if requested > 0 || always {
+                let left = node.allocatable.amount(dimension).wrapping_sub(used.resources.amount(dimension));
+                if requested > left {
+                    return 0;
+                }
+                if requested > 0 {
+                    capacity = capacity.min(left / requested);
+                }
+            }
         }
-        let (requests, has, taken) = (self.requests, &*node.allocatable, &used.resources);
-        let amounts = [
-            (requests.milli_cpu, has.milli_cpu, taken.milli_cpu),
-            (requests.memory, has.memory, taken.memory),
-            (requests.ephemeral_storage, has.ephemeral_storage, taken.ephemeral_storage),
-        ];
-        let scalars = requests.scalars().map(|(name, asked)| (asked, has.scalar(name), taken.scalar(name)));
-        let by_amount = amounts.into_iter().chain(scalars).filter(|(asked, ..)| *asked > 0);
-        let often = by_amount.map(|(asked, has, taken)| has.wrapping_sub(taken) / asked);
-        often.fold(node.allowed_pods.saturating_sub(used.pods), i64::min)
+        capacity.max(0)
     }
 
-    /// Whether this one obstacle is in the way.
-    pub fn judge(&self, obstacle: Obstacle, node: &Node, used: &Used) -> Verdict {
+    /// What this one predicate says.
+    pub fn judge(&self, predicate: Predicate, node: &Node, used: &Used) -> Verdict {
         let requirements = self.requirements;
-        let in_the_way = match obstacle {
-            Obstacle::Cordon => node.unschedulable && !requirements.tolerate(&[Taint::of_cordoned_nodes()]),
-            Obstacle::Taint => !requirements.tolerate(&node.taints),
-            Obstacle::Affinity => !requirements.allow(node),
-            Obstacle::Room => return self.judge_room(node, used),
+        let fails = match predicate {
+            Predicate::Unschedulable => node.unschedulable && !requirements.tolerate(&[Taint::of_cordoned_nodes()]),
+            Predicate::Taints => !requirements.tolerate(&node.taints),
+            Predicate::NodeAffinity => !requirements.allow(node),
+            Predicate::Resources => return self.judge_room(node, used),
         };
-        if in_the_way { Verdict::DoesNotFit { obstacle, resolvable: false } } else { Verdict::Fits }
+        if fails { Verdict::DoesNotFit { predicate, resolvable: false } } else { Verdict::Fits }
     }
 
     /// No eviction makes room on a node that is too small when it is empty. Too many pods is another matter, even on
@@ -99,28 +100,19 @@ impl Applicant<'_> {
     fn judge_room(&self, node: &Node, used: &Used) -> Verdict {
         let mut shortage = used.pods.saturating_add(1) > node.allowed_pods;
         let mut too_small = false;
-        let (requests, has, taken) = (self.requests, &*node.allocatable, &used.resources);
-        let mut compare = |asked: i64, has: i64, taken: i64| {
-            if asked > has.wrapping_sub(taken) {
+        for (dimension, requested) in self.requests.dimensions() {
+            // A pod that requests none of it fits also where more is used than there is; scalars are always compared.
+            if requested <= 0 && !matches!(dimension, Dimension::Scalar(_)) {
+                continue;
+            }
+            let allocatable = node.allocatable.amount(dimension);
+            if requested > allocatable.wrapping_sub(used.resources.amount(dimension)) {
                 shortage = true;
-                too_small |= asked > has;
+                too_small |= requested > allocatable;
             }
-        };
-        for (asked, has, taken) in [
-            (requests.milli_cpu, has.milli_cpu, taken.milli_cpu),
-            (requests.memory, has.memory, taken.memory),
-            (requests.ephemeral_storage, has.ephemeral_storage, taken.ephemeral_storage),
-        ] {
-            // Who asks for nothing fits also where more is taken than there is.
-            if asked > 0 {
-                compare(asked, has, taken);
-            }
-        }
-        for (name, asked) in requests.scalars() {
-            compare(asked, has.scalar(name), taken.scalar(name));
         }
         if shortage {
-            Verdict::DoesNotFit { obstacle: Obstacle::Room, resolvable: !too_small }
+            Verdict::DoesNotFit { predicate: Predicate::Resources, resolvable: !too_small }
         } else {
             Verdict::Fits
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::domains::Domains;
-use super::{Needs, PodState, View};
+use super::{HostId, Needs, PodState, View};
 use crate::ledger::{DropCause, Reservation, Slot};
 use crate::model::{GroupKey, Kind, Name, Object, ObjectKey, Pod, Recogniser, Uid};
 
@@ -134,7 +134,7 @@ impl View {
         for key in &needs.counters {
             if self.counters.get(key).is_none() {
                 let placed = self.hosts.by_id().enumerate().flat_map(|(host, found)| {
-                    found.iter().flat_map(|found| found.pods.iter()).map(move |pod| (host, pod))
+                    found.iter().flat_map(|found| found.pods.iter()).map(move |pod| (HostId::at(host), pod))
                 });
                 self.counters.insert(key.clone(), placed);
             }

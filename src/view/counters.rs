@@ -45,7 +45,7 @@ impl Counter {
 
     /// The count of one host.
     pub fn on(&self, host: HostId) -> u32 {
-        self.per_host.get(host).copied().unwrap_or_default()
+        self.per_host.get(host.index()).copied().unwrap_or_default()
     }
 
     /// The counts of all domains of a topology key, by their number, if they are kept for these very domains.
@@ -55,11 +55,11 @@ impl Counter {
     }
 
     fn add(&mut self, host: HostId, difference: i32) {
-        while self.per_host.len() <= host {
+        while self.per_host.len() <= host.index() {
             self.per_host.push_back(0);
         }
         let count = self.on(host).saturating_add_signed(difference);
-        self.per_host.set(host, count);
+        self.per_host.set(host.index(), count);
         for (_, sums) in self.per_domain.iter_mut() {
             sums.add(host, i64::from(difference));
         }
@@ -78,7 +78,7 @@ impl Sums {
         let mut pods = vec![0; domains.len()];
         for (domain_of_host, matching) in domains.all().zip(counter.per_host()) {
             if let HostDomain::In(domain) = domain_of_host {
-                pods[domain] += i64::from(matching);
+                pods[domain.index()] += i64::from(matching);
             }
         }
         Self { domains: domains.clone(), pods: pods.into_iter().collect() }
@@ -86,7 +86,7 @@ impl Sums {
 
     fn add(&mut self, host: HostId, difference: i64) {
         if let HostDomain::In(domain) = self.domains.of(host)
-            && let Some(pods) = self.pods.get_mut(domain)
+            && let Some(pods) = self.pods.get_mut(domain.index())
         {
             *pods += difference;
         }

@@ -3,11 +3,8 @@
 use std::collections::HashMap;
 
 use super::hosts::Hosts;
-use super::{Host, HostId};
+use super::{DomainId, Host, HostId};
 use crate::model::Name;
-
-/// A domain's number, dense from 0.
-pub type DomainId = usize;
 
 /// Where a host lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +22,7 @@ impl HostDomain {
         match number {
             UNKNOWN_NODE => HostDomain::UnknownNode,
             MISSING_LABEL => HostDomain::MissingLabel,
-            id => HostDomain::In(id as DomainId),
+            id => HostDomain::In(DomainId::at(id as usize)),
         }
     }
 }
@@ -59,7 +56,7 @@ impl Domains {
             *ids.entry(value.clone()).or_insert(next)
         };
         let of: Vec<u32> = hosts.by_id().map(|host| domain(host.as_ref())).collect();
-        let empty_value = ids.get("").map(|id| *id as DomainId);
+        let empty_value = ids.get("").map(|id| DomainId::at(*id as usize));
         let len = ids.len();
         let mut values = vec![Name::from(""); len];
         for (value, id) in ids {
@@ -69,17 +66,17 @@ impl Domains {
         let inside = || of.iter().map(|number| HostDomain::read(*number)).enumerate();
         for (_, domain_of_host) in inside() {
             if let HostDomain::In(domain) = domain_of_host {
-                begins[domain + 1] += 1;
+                begins[domain.index() + 1] += 1;
             }
         }
         for domain in 0..len {
             begins[domain + 1] += begins[domain];
         }
-        let (mut members, mut next) = (vec![0; begins[len]], begins.clone());
+        let (mut members, mut next) = (vec![HostId::at(0); begins[len]], begins.clone());
         for (host, domain_of_host) in inside() {
             if let HostDomain::In(domain) = domain_of_host {
-                members[next[domain]] = host;
-                next[domain] += 1;
+                members[next[domain.index()]] = HostId::at(host);
+                next[domain.index()] += 1;
             }
         }
         Self { of, len, empty_value, values, members, begins }
@@ -87,27 +84,32 @@ impl Domains {
 
     /// The hosts that lie in a domain.
     pub fn hosts(&self, domain: DomainId) -> &[HostId] {
-        &self.members[self.begins[domain]..self.begins[domain + 1]]
+        &self.members[self.begins[domain.index()]..self.begins[domain.index() + 1]]
     }
 
     /// The label's value in a domain.
     pub fn value(&self, domain: DomainId) -> &Name {
-        &self.values[domain]
+        &self.values[domain.index()]
     }
 
     /// The domain of a value of the label.
     pub fn find(&self, value: &str) -> Option<DomainId> {
-        self.values.iter().position(|known| **known == *value)
+        self.values.iter().position(|known| **known == *value).map(DomainId::at)
     }
 
     /// Where a host lies.
     pub fn of(&self, host: HostId) -> HostDomain {
-        self.of.get(host).map_or(HostDomain::UnknownNode, |number| HostDomain::read(*number))
+        self.of.get(host.index()).map_or(HostDomain::UnknownNode, |number| HostDomain::read(*number))
     }
 
     /// Where all hosts lie, by their number.
     pub fn all(&self) -> impl Iterator<Item = HostDomain> + '_ {
         self.of.iter().map(|number| HostDomain::read(*number))
+    }
+
+    /// All domains.
+    pub fn ids(&self) -> impl Iterator<Item = DomainId> + use<> {
+        (0..self.len).map(DomainId::at)
     }
 
     /// How many domains there are.

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use imbl::Vector;
 
+use super::HostId;
 use crate::model::{Name, Node, Pod, Used};
-
-/// A host's number. It stays the same while the host is known, and is used again afterwards.
-pub type HostId = usize;
 
 /// A place for pods.
 ///
@@ -42,7 +40,7 @@ impl Hosts {
     }
 
     pub fn get(&self, id: HostId) -> Option<&Host> {
-        self.by_id.get(id)?.as_ref()
+        self.by_id.get(id.index())?.as_ref()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Host> {
@@ -106,20 +104,20 @@ impl Hosts {
         let worth_keeping = host.node.is_some() || !host.pods.is_empty();
         match (id, worth_keeping) {
             (Some(id), true) => {
-                self.by_id.set(id, Some(host));
+                self.by_id.set(id.index(), Some(host));
             }
             (Some(id), false) => {
-                self.by_id.set(id, None);
+                self.by_id.set(id.index(), None);
                 self.vacant.push_back(id);
                 Arc::make_mut(&mut self.ids).remove(name);
             }
             (None, true) => {
                 let id = if let Some(id) = self.vacant.pop_back() {
-                    self.by_id.set(id, Some(host));
+                    self.by_id.set(id.index(), Some(host));
                     id
                 } else {
                     self.by_id.push_back(Some(host));
-                    self.by_id.len() - 1
+                    HostId::at(self.by_id.len() - 1)
                 };
                 Arc::make_mut(&mut self.ids).insert(name.clone(), id);
             }

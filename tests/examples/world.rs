@@ -7,7 +7,7 @@ use berth::cluster::snapshot_file;
 use berth::config;
 use berth::json::Interner;
 use berth::model::{Labels, Object, Pod};
-use berth::policy::fit::{Applicant, Verdict};
+use berth::policy::fit::{Demand, Verdict};
 use berth::verbs::{Verb, Verbs};
 use berth::view::Host;
 use berth::view::change::Change;
@@ -121,7 +121,7 @@ impl Scheduler {
     fn candidates(&self, pod: &Value) -> Vec<String> {
         let view = self.verbs.store.view();
         let Some(Object::Pod(pod)) = read(std::slice::from_ref(pod)).pop() else { panic!("a pod") };
-        let applicant = Applicant { requests: &pod.requests, requirements: &pod.requirements };
+        let applicant = Demand { requests: &pod.requests, requirements: &pod.requirements };
         let passes = |name: &&str| {
             let host = view.host(name).expect("a node that was shown");
             let node = host.node.as_ref().expect("a node");

@@ -6,7 +6,7 @@ use berth::cluster::snapshot_file;
 use berth::json::Interner;
 use berth::json::{self, PodObject};
 use berth::model::{Quantity, Resources};
-use berth::policy::fit::{self, Applicant, Obstacle};
+use berth::policy::fit::{self, Demand, Predicate};
 use berth::view::View;
 use berth::view::change::Change;
 
@@ -21,7 +21,7 @@ pub fn decide(case: &Case) -> Result<Outcome, String> {
         serde_json::from_str(&case.pod().to_string()).map_err(|error| error.to_string())?;
     let pod = json::pod(&incoming, &interner);
     let requirements = json::requirements(&incoming);
-    let applicant = Applicant { requests: &pod.requests, requirements: &requirements };
+    let applicant = Demand { requests: &pod.requests, requirements: &requirements };
 
     let mut plugins: BTreeMap<String, Vec<Verdict>> =
         PLUGINS.iter().map(|plugin| ((*plugin).to_owned(), Vec::new())).collect();
@@ -29,8 +29,8 @@ pub fn decide(case: &Case) -> Result<Outcome, String> {
     for name in case.candidates() {
         let host = view.host(name).ok_or("an unknown candidate")?;
         let node = host.node.as_ref().ok_or("a candidate without a node")?;
-        for (plugin, obstacle) in PLUGINS.iter().zip(Obstacle::ALL) {
-            let verdict = verdict(applicant.judge(obstacle, node, &host.used));
+        for (plugin, predicate) in PLUGINS.iter().zip(Predicate::ALL) {
+            let verdict = verdict(applicant.judge(predicate, node, &host.used));
             plugins.entry((*plugin).to_owned()).or_default().push(verdict);
         }
         verdicts.push(verdict(applicant.fits(node, &host.used)));

@@ -4,7 +4,7 @@ use berth::cluster::snapshot_file;
 use berth::config;
 use berth::json::Interner;
 use berth::model::Object;
-use berth::policy::fit::{Applicant, Verdict};
+use berth::policy::fit::{Demand, Verdict};
 use berth::verbs::{Verb, Verbs};
 use berth::view::change::Change;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ impl Stage {
     fn with_room_for(&self, pod: &Value) -> Vec<String> {
         let view = self.verbs.store.view();
         let Some(Object::Pod(pod)) = read(std::slice::from_ref(pod)).pop() else { panic!("a pod") };
-        let applicant = Applicant { requests: &pod.requests, requirements: &pod.requirements };
+        let applicant = Demand { requests: &pod.requests, requirements: &pod.requirements };
         let fits = |node: &&String| {
             let Some(host) = view.host(node) else { return false };
             host.node.as_ref().is_some_and(|node| applicant.fits(node, &host.used) == Verdict::Fits)

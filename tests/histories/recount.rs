@@ -85,7 +85,7 @@ pub fn compare(view: &View, hosts: &Hosts, when: &str) {
         for name in hosts.keys() {
             let id = view.host_id(name).expect("a host has a number");
             if let HostDomain::In(domain) = domains.of(id) {
-                expected[domain] += i64::from(view.counter(&key).expect("just seen").on(id));
+                expected[domain.index()] += i64::from(view.counter(&key).expect("just seen").on(id));
             }
         }
         assert!(sums.iter().eq(&expected), "pods by domain that match {key:?} {when}: {sums:?} {expected:?}");

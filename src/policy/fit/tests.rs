@@ -1,5 +1,5 @@
-use super::Obstacle::{self, Affinity, Cordon, Room};
-use super::{Applicant, Verdict};
+use super::Predicate;
+use super::{Demand, Verdict};
 use crate::fixtures::{NodeBuilder, node};
 use crate::model::requirements::Toleration;
 use crate::model::{Name, Requirements, Resources, Taint, Used};
@@ -16,8 +16,8 @@ fn used(pods: i64, resources: Resources) -> Used {
     Used { resources, pods }
 }
 
-const fn blocked(obstacle: Obstacle, resolvable: bool) -> Verdict {
-    Verdict::DoesNotFit { obstacle, resolvable }
+const fn blocked(predicate: Predicate, resolvable: bool) -> Verdict {
+    Verdict::DoesNotFit { predicate, resolvable }
 }
 
 #[test]
@@ -26,16 +26,16 @@ fn room_is_what_is_left_and_a_node_that_is_too_small_stays_so() {
     for (name, requests, used, expected) in [
         ("an empty node", resources(4_000, 1_000, 8), Used::default(), Verdict::Fits),
         ("exactly what is left", resources(1_000, 0, 1), used(1, resources(3_000, 1_000, 7)), Verdict::Fits),
-        ("a bit too much", resources(1_001, 0, 0), used(1, resources(3_000, 0, 0)), blocked(Room, true)),
-        ("too small", resources(4_001, 0, 0), Used::default(), blocked(Room, false)),
+        ("a bit too much", resources(1_001, 0, 0), used(1, resources(3_000, 0, 0)), blocked(Predicate::Resources, true)),
+        ("too small", resources(4_001, 0, 0), Used::default(), blocked(Predicate::Resources, false)),
         (
             "too small in one respect is enough",
             resources(1, 1_001, 0),
             used(1, resources(4_000, 0, 0)),
-            blocked(Room, false),
+            blocked(Predicate::Resources, false),
         ),
-        ("no GPU left", resources(0, 0, 1), used(1, resources(0, 0, 8)), blocked(Room, true)),
-        ("too few GPUs", resources(0, 0, 9), Used::default(), blocked(Room, false)),
+        ("no GPU left", resources(0, 0, 1), used(1, resources(0, 0, 8)), blocked(Predicate::Resources, true)),
+        ("too few GPUs", resources(0, 0, 9), Used::default(), blocked(Predicate::Resources, false)),
         (
             "nothing asked of an overfull node",
             resources(0, 0, 0),
@@ -43,15 +43,15 @@ fn room_is_what_is_left_and_a_node_that_is_too_small_stays_so() {
             Verdict::Fits,
         ),
         ("the last place", resources(0, 0, 0), used(109, Resources::default()), Verdict::Fits),
-        ("no place", resources(0, 0, 0), used(110, Resources::default()), blocked(Room, true)),
+        ("no place", resources(0, 0, 0), used(110, Resources::default()), blocked(Predicate::Resources, true)),
         (
             "a resource that no node has",
             Resources::new(0, 0, 0, [("b.com/x".into(), 1)]),
             Used::default(),
-            blocked(Room, false),
+            blocked(Predicate::Resources, false),
         ),
     ] {
-        let applicant = Applicant { requests: &requests, requirements: &requirements };
+        let applicant = Demand { requests: &requests, requirements: &requirements };
         assert_eq!(applicant.fits(&big_node().build(), &used), expected, "{name}");
     }
 }
@@ -78,19 +78,19 @@ fn the_first_obstacle_is_named_and_only_room_can_be_made() {
     let full = used(110, Resources::default());
     let requests = Resources::default();
     for (name, requirements, node, used, expected) in [
-        ("cordoned", Requirements::default(), &cordoned, &full, blocked(Cordon, false)),
+        ("cordoned", Requirements::default(), &cordoned, &full, blocked(Predicate::Unschedulable, false)),
         (
             "cordon tolerated",
             tolerating("node.kubernetes.io/unschedulable"),
             &cordoned,
             &full,
-            blocked(Room, true),
+            blocked(Predicate::Resources, true),
         ),
-        ("tainted", Requirements::default(), &tainted, &full, blocked(Obstacle::Taint, false)),
+        ("tainted", Requirements::default(), &tainted, &full, blocked(Predicate::Taints, false)),
         ("taint tolerated", tolerating("a"), &tainted, &Used::default(), Verdict::Fits),
-        ("selector", elsewhere, &tainted, &full, blocked(Affinity, false)),
+        ("selector", elsewhere, &tainted, &full, blocked(Predicate::NodeAffinity, false)),
     ] {
-        let applicant = Applicant { requests: &requests, requirements: &requirements };
+        let applicant = Demand { requests: &requests, requirements: &requirements };
         assert_eq!(applicant.fits(node, used), expected, "{name}");
     }
 }
@@ -105,9 +105,9 @@ proptest::proptest! {
         let mut node = node("n").allocatable(resources(10, 10, 10)).build();
         node.allowed_pods = 8;
         let (requests, requirements) = (resources(requests.0, requests.1, requests.2), Requirements::default());
-        let applicant = Applicant { requests: &requests, requirements: &requirements };
+        let applicant = Demand { requests: &requests, requirements: &requirements };
         let mut used = used(pods, resources(taken.0, taken.1, taken.2));
-        let counted = applicant.times_by_room(&node, &used);
+        let counted = applicant.capacity(&node, &used);
         let mut placed = 0;
         while applicant.fits(&node, &used) == Verdict::Fits {
             used.arrive(&requests);

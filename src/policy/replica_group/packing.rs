@@ -1,117 +1,106 @@
-//! Puts members on the hosts of a domain, in thought.
+//! Phase two: a host for every missing member within one domain.
 //!
 //! Finding out whether things of different sizes fit into boxes is hard in general. Here most members are alike, and for
 //! members that are alike counting is exact. For a few different ones several orders are tried. What comes out is always a
-//! slot for everybody or nothing; now and then, for very mixed groups in very tight domains, it may be nothing although
-//! a cleverer search would have found slots.
+//! host for everybody or nothing; now and then, for very mixed groups in very tight domains, it may be nothing although
+//! a cleverer search would have found a way.
 
 use std::borrow::Cow;
 
-use super::fence::{Fence, HOSTNAME};
-use super::room::Room;
-use super::roster::{Class, Roster};
+use super::class::{Class, ClassId};
+use super::conflicts::is_per_host;
+use super::problem::Problem;
 use crate::config::Packing;
 use crate::ledger::Slot;
 use crate::model::{Node, Pod, Used};
-use crate::policy::fit::Verdict;
 use crate::view::{Host, HostId};
 
-/// How many places are tried for the member that requests, if it does not get one of its own accord.
+/// How many hosts are tried for the member that asks, if it does not get one of its own accord.
 const MOST_PINS: usize = 16;
 
-/// A host on which members may be assigned.
+/// The position of a node among those of a packing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(usize);
+
+/// A node on which members may be put, and what is left of it.
 #[derive(Clone)]
-pub struct Spot<'a> {
+pub struct NodeCapacity<'a> {
+    /// The host.
     pub id: HostId,
     host: &'a Host,
     node: &'a Node,
     used: Cow<'a, Used>,
-    /// The group is on it already.
-    ours: bool,
-    /// How many have been assigned on it.
-    assigned: usize,
-    /// The member that requests may go there.
+    /// Slots of the group are reserved on it.
+    reserved: bool,
+    /// How many members are on it: in place, or assigned here.
+    members: usize,
+    /// The member that asks may go there.
     open: bool,
 }
 
-/// Hosts, and who is assigned on them.
+/// The nodes of a domain, and who has been assigned to them.
 #[derive(Clone)]
-pub struct Ground<'a, 'r> {
-    roster: &'r Roster<'a>,
-    fence: &'r Fence<'a>,
-    packing: Packing,
-    pub spots: Vec<Spot<'a>>,
-    /// Class and spot of each member that has been assigned.
-    pub slots: Vec<(usize, usize)>,
-    /// By class and spot: what node, taints, affinity and anti-affinity say, which no slot changes.
+pub struct DomainPacking<'a, 's> {
+    problem: Problem<'a, 's>,
+    nodes: Vec<NodeCapacity<'a>>,
+    /// Class and node of each member that has been assigned.
+    assigned: Vec<(ClassId, Position)>,
+    /// By class and node: what node and pods in place say, which no assignment changes.
     suitable: Vec<bool>,
     /// Whether no member minds any other.
-    calm: bool,
+    without_conflicts: bool,
 }
 
-/// Which hosts the member that requests may go to; every one if nobody requests.
-pub type Open<'o> = Option<&'o [bool]>;
-
-impl<'a, 'r> Ground<'a, 'r> {
-    /// An empty ground over some hosts.
-    pub fn over(
-        hosts: impl Iterator<Item = HostId>,
-        (roster, fence): (&'r Roster<'a>, &'r Fence<'a>),
-        room: &Room<'a>,
-        packing: Packing,
-        open: Open<'_>,
-    ) -> Self {
-        let reserved = room.view.ledger().reservations().of(&roster.membership.group);
-        let ours = |id: HostId, host: &Host| {
-            roster.placed.iter().any(|placed| placed.host == id)
-                || reserved.is_some_and(|kept| kept.slots.iter().any(|slot| slot.host == host.name))
+impl<'a, 's> DomainPacking<'a, 's> {
+    /// Nobody assigned yet, over some hosts.
+    pub fn over(hosts: &[HostId], problem: Problem<'a, 's>) -> Self {
+        let members = problem.members;
+        let reservations = problem.availability.view.ledger().reservations();
+        let reserved = reservations.of(&members.membership.group);
+        let node = |id: HostId| {
+            let (host, node) = problem.host(id)?;
+            let slots = reserved.iter().flat_map(|reservation| &reservation.slots);
+            Some(NodeCapacity {
+                id,
+                host,
+                node,
+                used: problem.availability.used(host),
+                reserved: slots.into_iter().any(|slot| slot.host == host.name),
+                members: members.placed.iter().filter(|placed| placed.host == id).count(),
+                open: problem.is_open(id),
+            })
         };
-        let spot = |id: HostId| {
-            let host = room.view.host_numbered(id)?;
-            let node = host.node.as_deref()?;
-            let open = open.is_none_or(|open| open.get(id).copied().unwrap_or_default());
-            Some(Spot { id, host, node, used: room.used(host), ours: ours(id, host), assigned: 0, open })
-        };
-        let spots: Vec<_> = hosts.filter_map(spot).collect();
-        let suits = roster.missing.iter().enumerate().flat_map(|(class, members)| {
-            let suits = move |spot: &Spot<'_>| {
-                let applicant = members.applicant();
-                // Room is another matter: nothing used, and hosts too small are found out when counting.
-                let by_node = applicant.fits_but_for_room(spot.node) == Verdict::Fits;
-                by_node && fence.admits(class, spot.host, spot.node)
-            };
-            spots.iter().map(suits).collect::<Vec<_>>()
-        });
-        let suitable = suits.collect();
-        Self { roster, fence, packing, spots, slots: Vec::new(), suitable, calm: fence.is_calm() }
+        let nodes: Vec<_> = hosts.iter().copied().filter_map(node).collect();
+        let suits = |class| nodes.iter().map(move |node| problem.suits(class, node.host, node.node));
+        let suitable = members.classes().flat_map(suits).collect();
+        let without_conflicts = problem.conflicts.are_none_between_members();
+        Self { problem, nodes, assigned: Vec::new(), suitable, without_conflicts }
     }
 
-    /// Seats everybody that is missing in the given part of the group, or says that it cannot be done. With `None`, all who
-    /// are in no part. The member that requests gets a slot where it may go.
-    pub fn seat_all(&mut self, wanted: impl Fn(&Class<'_>) -> bool) -> bool {
-        let classes: Vec<usize> =
-            (0..self.roster.missing.len()).filter(|class| wanted(&self.roster.missing[*class])).collect();
-        let spare = |class: usize| self.capacity_of(class).checked_sub(self.roster.missing[class].count);
+    /// Assigns everybody who is missing and wanted, or says that it cannot be done. The member that asks gets a host
+    /// where it may go.
+    pub fn assign_all(&mut self, wanted: impl Fn(&Class<'_>) -> bool) -> bool {
+        let members = self.problem.members;
+        let classes: Vec<ClassId> = members.classes().filter(|class| wanted(members.class(*class))).collect();
+        let spare = |class: ClassId| self.capacity_of(class).checked_sub(members.class(class).count);
         let Some(spare) = classes.iter().map(|class| spare(*class)).collect::<Option<Vec<_>>>() else {
             return false;
         };
         let orders = orders(&classes, &spare);
-        let asking = classes.contains(&0);
+        let asking = members.asking.filter(|class| classes.contains(class));
         let begin = self.clone();
         for order in &orders {
-            if self.seat_in(order, None) && (!asking || self.asker_is_seated()) {
+            if self.assign_in(order, None) && (asking.is_none() || self.asking_is_assigned()) {
                 return true;
             }
             self.clone_from(&begin);
         }
-        if !asking || self.spots.iter().all(|spot| spot.open) {
-            return false;
-        }
-        // Somebody else would have got the last place to which the one who requests may go.
-        let pins = (0..self.spots.len()).filter(|spot| self.spots[*spot].open).take(MOST_PINS);
+        let Some(asking) = asking.filter(|_| self.nodes.iter().any(|node| !node.open)) else { return false };
+        // Somebody else would have got the last host to which the one who asks may go.
+        let pins = self.positions().filter(|at| self.node(*at).open).take(MOST_PINS);
         for pin in pins.collect::<Vec<_>>() {
             for order in &orders {
-                if self.seat_in(order, Some(pin)) {
+                if self.assign_in(order, Some((asking, pin))) {
                     return true;
                 }
                 self.clone_from(&begin);
@@ -120,110 +109,117 @@ impl<'a, 'r> Ground<'a, 'r> {
         false
     }
 
-    /// Seats the member that requests on a certain spot, then everybody else that is wanted.
-    fn seat_in(&mut self, order: &[usize], pin: Option<usize>) -> bool {
-        let mut pinned = 0;
-        if let Some(spot) = pin {
-            if self.capacity(0, spot) == 0 {
+    /// Assigns one member to a certain node if asked to, then everybody else that is wanted.
+    fn assign_in(&mut self, order: &[ClassId], pin: Option<(ClassId, Position)>) -> bool {
+        if let Some((class, at)) = pin {
+            if self.capacity(class, at) == 0 {
                 return false;
             }
-            self.slot(0, spot);
-            pinned = 1;
+            self.assign(class, at);
         }
         order.iter().all(|class| {
-            let count = self.roster.missing[*class].count - if *class == 0 { pinned } else { 0 };
+            let pinned = usize::from(pin.is_some_and(|(pinned, _)| pinned == *class));
+            let count = self.problem.members.class(*class).count - pinned;
             self.fill(*class, count)
         })
     }
 
-    fn asker_is_seated(&self) -> bool {
-        self.slots.iter().any(|(class, spot)| *class == 0 && self.spots[*spot].open)
+    fn asking_is_assigned(&self) -> bool {
+        let asking = self.problem.members.asking;
+        self.assigned.iter().any(|(class, at)| Some(*class) == asking && self.node(*at).open)
     }
 
-    fn fill(&mut self, class: usize, mut count: usize) -> bool {
-        let among_themselves = self.fence.clashes(class, class);
+    fn fill(&mut self, class: ClassId, mut count: usize) -> bool {
+        let among_themselves = self.problem.conflicts.between(class, class);
         let reaching_further = among_themselves.iter().any(|key| !is_per_host(key));
-        let mut capacities: Vec<usize> =
-            (0..self.spots.len()).map(|spot| self.capacity(class, spot)).collect();
+        let mut capacities: Vec<usize> = self.positions().map(|at| self.capacity(class, at)).collect();
         while count > 0 {
-            let Some(spot) = self.next_spot(&capacities, count) else { return false };
-            let often = match self.packing {
-                Packing::FewestHosts => capacities[spot].min(count),
+            let Some(at) = self.next_node(&capacities, count) else { return false };
+            let times = match self.problem.packing {
+                Packing::FewestHosts => capacities[at.0].min(count),
                 Packing::MostHosts => 1,
             };
-            for _ in 0..often {
-                self.slot(class, spot);
+            for _ in 0..times {
+                self.assign(class, at);
             }
-            count -= often;
+            count -= times;
             // Whom one member keeps away from more than its own host is seen only now.
             if reaching_further {
-                capacities = (0..self.spots.len()).map(|spot| self.capacity(class, spot)).collect();
+                capacities = self.positions().map(|at| self.capacity(class, at)).collect();
             } else {
-                capacities[spot] = self.capacity(class, spot);
+                capacities[at.0] = self.capacity(class, at);
             }
         }
         true
     }
 
-    /// Where the next members go. As few hosts as possible: those that the group is on, the one that takes all that are left
-    /// most exactly, else the one that takes most. As many as possible: the one with fewest of the group.
-    fn next_spot(&self, capacities: &[usize], count: usize) -> Option<usize> {
-        let free = (0..self.spots.len()).filter(|spot| capacities[*spot] > 0);
-        match self.packing {
-            Packing::FewestHosts => free.min_by_key(|spot| {
-                let capacity = capacities[*spot];
-                let ours = self.spots[*spot].ours || self.spots[*spot].assigned > 0;
+    /// Where the next members go. With fewest hosts: those that the group is on, the one that takes all that are left
+    /// most exactly, else the one that takes most. With most hosts: the one with fewest members.
+    fn next_node(&self, capacities: &[usize], count: usize) -> Option<Position> {
+        let free = self.positions().filter(|at| capacities[at.0] > 0);
+        match self.problem.packing {
+            Packing::FewestHosts => free.min_by_key(|at| {
+                let capacity = capacities[at.0];
+                let ours = self.node(*at).reserved || self.node(*at).members > 0;
                 let takes_all = capacity >= count;
                 let exactness = if takes_all { capacity } else { usize::MAX - capacity };
                 (!ours, !takes_all, exactness)
             }),
-            Packing::MostHosts => free.min_by_key(|spot| {
-                let placed = self.roster.placed.iter().filter(|placed| placed.host == self.spots[*spot].id);
-                (placed.count() + self.spots[*spot].assigned, usize::MAX - capacities[*spot])
-            }),
+            Packing::MostHosts => {
+                free.min_by_key(|at| (self.node(*at).members, usize::MAX - capacities[at.0]))
+            }
         }
     }
 
-    fn slot(&mut self, class: usize, spot: usize) {
-        self.spots[spot].used.to_mut().arrive(self.roster.missing[class].requests);
-        self.spots[spot].assigned += 1;
-        self.slots.push((class, spot));
+    fn assign(&mut self, class: ClassId, at: Position) {
+        let requests = self.problem.members.class(class).requests;
+        let node = &mut self.nodes[at.0];
+        node.used.to_mut().arrive(requests);
+        node.members += 1;
+        self.assigned.push((class, at));
     }
 
-    /// How many more of a class the spot would take.
-    pub fn capacity(&self, class: usize, spot: usize) -> usize {
-        if !self.suitable[class * self.spots.len() + spot] || (!self.calm && self.clashes(class, spot)) {
+    /// How many more of a class the node would take.
+    fn capacity(&self, class: ClassId, at: Position) -> usize {
+        let suitable = self.suitable[class.index() * self.nodes.len() + at.0];
+        if !suitable || (!self.without_conflicts && self.conflicts(class, at)) {
             return 0;
         }
-        let Spot { node, used, .. } = &self.spots[spot];
-        let times =
-            usize::try_from(self.roster.missing[class].applicant().times_by_room(node, used)).unwrap_or(0);
-        if self.fence.clashes(class, class).is_empty() { times } else { times.min(1) }
+        let NodeCapacity { node, used, .. } = self.node(at);
+        self.problem.room(class, node, used)
     }
 
-    /// How many more of a class would find a place, if they came alone.
-    pub fn capacity_of(&self, class: usize) -> usize {
-        let all = (0..self.spots.len()).map(|spot| self.capacity(class, spot));
-        let unlimited = self.fence.clashes(class, class).iter().all(|key| is_per_host(key));
-        if unlimited { all.sum() } else { self.one_by_one(class) }
+    /// The most that one node would take of a class.
+    pub fn largest_capacity(&self, class: ClassId) -> usize {
+        self.positions().map(|at| self.capacity(class, at)).max().unwrap_or_default()
+    }
+
+    /// How many more of a class would find room, if they came alone.
+    fn capacity_of(&self, class: ClassId) -> usize {
+        let per_host = self.problem.conflicts.between(class, class).iter().all(|key| is_per_host(key));
+        if per_host {
+            self.positions().map(|at| self.capacity(class, at)).fold(0, usize::saturating_add)
+        } else {
+            self.one_by_one(class)
+        }
     }
 
     /// Members that keep apart by more than the host: the first takes places away from the next.
-    fn one_by_one(&self, class: usize) -> usize {
-        let mut ground = self.clone();
+    fn one_by_one(&self, class: ClassId) -> usize {
+        let mut packing = self.clone();
         let mut count = 0;
-        while let Some(spot) = (0..ground.spots.len()).find(|spot| ground.capacity(class, *spot) > 0) {
-            ground.slot(class, spot);
+        while let Some(at) = packing.positions().find(|at| packing.capacity(class, *at) > 0) {
+            packing.assign(class, at);
             count += 1;
         }
         count
     }
 
-    /// Whether somebody who has been assigned keeps the class away from the spot.
-    fn clashes(&self, class: usize, spot: usize) -> bool {
-        self.slots.iter().any(|(other, slot)| {
-            let keys = self.fence.clashes(class, *other);
-            let (here, there) = (&self.spots[spot], &self.spots[*slot]);
+    /// Whether somebody who has been assigned keeps the class away from the node.
+    fn conflicts(&self, class: ClassId, at: Position) -> bool {
+        self.assigned.iter().any(|(other, there)| {
+            let keys = self.problem.conflicts.between(class, *other);
+            let (here, there) = (self.node(at), self.node(*there));
             let shared = |key: &str| {
                 let value = here.node.labels.get(key);
                 value.is_some() && value == there.node.labels.get(key)
@@ -232,130 +228,127 @@ impl<'a, 'r> Ground<'a, 'r> {
         })
     }
 
-    /// Whether the member that requests could go to a spot, all others keeping their slots. Its own slot is one of those of its
-    /// class: it may have any of them. kube-scheduler knows who is under way to the host, but not what is kept there: where
-    /// it sees more room than there is, those under way, who can take so many places, must leave some.
-    pub fn takes_asker(&self, spot: usize, under_way: usize) -> bool {
-        let Spot { host, node, open, .. } = &self.spots[spot];
-        let slots = self.slots.iter().filter(|(class, slot)| *class == 0 && *slot == spot).count();
-        let room = slots + self.capacity(0, spot);
-        let seen = self.roster.missing[0].applicant().times_by_room(node, &host.used);
-        let all_is_seen = usize::try_from(seen).unwrap_or_default() <= room;
-        *open && room > 0 && (all_is_seen || room > under_way)
+    /// The hosts to which the member that asks could go, all others keeping theirs. Its own is one of those of its
+    /// class: it may have any of them. kube-scheduler knows who is in flight to the host, but not what is reserved there:
+    /// where it sees more room than there is, those in flight, who can take `lost` places, must leave some.
+    pub fn hosts_for_asking(&self, lost: usize) -> Vec<HostId> {
+        let Some(asking) = self.problem.members.asking else { return Vec::new() };
+        let takes = |at: &Position| {
+            let NodeCapacity { host, node, open, .. } = self.node(*at);
+            if !open {
+                return false;
+            }
+            let here = self.assigned.iter().filter(|(class, there)| *class == asking && there == at).count();
+            let room = here + self.capacity(asking, *at);
+            let seen = self.problem.members.class(asking).demand().capacity(node, &host.used);
+            let all_is_seen = usize::try_from(seen).unwrap_or_default() <= room;
+            room > 0 && (all_is_seen || room > lost)
+        };
+        self.positions().filter(takes).map(|at| self.node(at).id).collect()
     }
 
-    /// Takes over the slots of a ground that is a part of this one.
+    /// Takes over the assignments of a packing over some of these nodes.
     pub fn adopt(&mut self, part: &Self) {
-        for (class, slot) in &part.slots {
-            let id = part.spots[*slot].id;
-            if let Some(spot) = self.spots.iter().position(|spot| spot.id == id) {
-                self.slot(*class, spot);
+        for (class, there) in &part.assigned {
+            let id = part.node(*there).id;
+            if let Some(at) = self.positions().find(|at| self.node(*at).id == id) {
+                self.assign(*class, at);
             }
         }
     }
 
-    /// The member that requests may go nowhere but where the other ground is.
-    pub fn close_to_asker_but_for(&mut self, part: &Self) {
-        for spot in &mut self.spots {
-            spot.open &= part.spots.iter().any(|other| other.id == spot.id);
+    /// Lets the member that asks go nowhere but to the nodes of another packing.
+    pub fn restrict_asking_to(&mut self, part: &Self) {
+        for node in &mut self.nodes {
+            node.open &= part.nodes.iter().any(|other| other.id == node.id);
         }
     }
 
-    /// The pods in place on a spot.
-    pub fn pods_on(&self, spot: usize) -> impl Iterator<Item = &Pod> {
-        self.spots[spot].host.pods.iter().map(|pod| &**pod)
+    /// Assigns so many more of each class than there are, if that can be.
+    pub fn assign_spare(&mut self, spare: &[usize]) -> bool {
+        self.problem.members.classes().zip(spare).all(|(class, more)| self.fill(class, *more))
     }
 
-    /// Whether those assigned on a spot would not all fit there as room is counted here.
-    pub fn overflows(&self, spot: usize, room: &Room<'a>) -> bool {
-        let Spot { host, node, .. } = &self.spots[spot];
-        let mut used = room.used(host).into_owned();
-        let here = self
-            .slots
-            .iter()
-            .filter(|(_, slot)| *slot == spot)
-            .map(|(class, _)| &self.roster.missing[*class]);
-        let mut overflow = false;
-        for class in here {
-            overflow |= class.applicant().times_by_room(node, &used) == 0;
-            used.arrive(class.requests);
-        }
-        overflow
-    }
-
-    /// How many places for a class a pod may take away at the worst, wherever it goes.
-    pub fn worst_loss(&self, class: usize, pod: &Pod) -> usize {
-        let clashes = self.fence.clashes_with(class, pod);
-        if clashes.iter().any(|key| !is_per_host(key)) {
-            return usize::MAX;
-        }
-        let by_presence =
-            || (0..self.spots.len()).map(|spot| self.capacity(class, spot)).max().unwrap_or_default();
-        let by_presence = if clashes.is_empty() { 0 } else { by_presence().max(1) };
-        let wanted = self.roster.missing[class].requests;
-        let scalars = wanted.scalars().map(|(name, wanted)| (wanted, pod.requests.scalar(name)));
-        let amounts = [
-            (wanted.milli_cpu, pod.requests.milli_cpu),
-            (wanted.memory, pod.requests.memory),
-            (wanted.ephemeral_storage, pod.requests.ephemeral_storage),
-        ];
-        let lost =
-            |(wanted, taken): (i64, i64)| if wanted > 0 { (taken.max(0) + wanted - 1) / wanted } else { 0 };
-        let by_room = amounts.into_iter().chain(scalars).map(lost).max().unwrap_or_default();
-        by_presence.max(usize::try_from(by_room).unwrap_or_default())
-    }
-
-    /// Seats so many more of each class than there are, if that can be.
-    pub fn seat_more(&mut self, more: Vec<usize>) -> bool {
-        more.into_iter().enumerate().all(|(class, more)| self.fill(class, more))
-    }
-
-    /// Takes the slots that were kept as far as they still hold, those that are needed first. Whether there is one for
-    /// everybody, and one of them is where the member that requests may go.
-    pub fn take_kept(&mut self, kept: &[Slot], spare: bool) -> bool {
-        let mut needed: Vec<usize> = self.roster.missing.iter().map(|class| class.count).collect();
+    /// Takes the slots that are reserved as far as they still hold, those that are needed first. Whether there is one for
+    /// everybody, and one of them is where the member that asks may go. With `spare`, slots beyond that are kept too.
+    pub fn take_reserved(&mut self, slots: &[Slot], spare: bool) -> bool {
+        let members = self.problem.members;
+        let mut needed: Vec<usize> = members.missing.iter().map(|class| class.count).collect();
         let mut left = Vec::new();
-        for slot in kept {
-            let spot = self.spots.iter().position(|spot| spot.host.name == slot.host);
-            let allocated = |class: &usize| {
-                self.suits(*class, slot) && spot.is_some_and(|spot| self.capacity(*class, spot) > 0)
+        for slot in slots {
+            let at = self.position_of(slot);
+            let takes = |class: &ClassId| {
+                let Class { requests, requirements, .. } = members.class(*class);
+                slot.suits(requests, requirements) && at.is_some_and(|at| self.capacity(*class, at) > 0)
             };
-            let wanted = (0..needed.len()).filter(|class| needed[*class] > 0).find(allocated);
-            match (wanted, spot) {
-                (Some(class), Some(spot)) => {
-                    needed[class] -= 1;
-                    self.slot(class, spot);
+            let wanted = members.classes().filter(|class| needed[class.index()] > 0).find(takes);
+            match (wanted, at) {
+                (Some(class), Some(at)) => {
+                    needed[class.index()] -= 1;
+                    self.assign(class, at);
                 }
                 _ => left.push(slot),
             }
         }
-        if needed.iter().any(|needed| *needed > 0) || !self.asker_is_seated() {
+        if needed.iter().any(|needed| *needed > 0) || !self.asking_is_assigned() {
             return false;
         }
         for slot in left.into_iter().filter(|_| spare) {
-            let spot = self.spots.iter().position(|spot| spot.host.name == slot.host);
-            let Some(spot) = spot else { continue };
-            let class = (0..needed.len()).find(|class| {
-                self.roster.missing[*class].requests == &slot.requests && self.capacity(*class, spot) > 0
-            });
-            if let Some(class) = class {
-                self.slot(class, spot);
+            let Some(at) = self.position_of(slot) else { continue };
+            let takes = |class: &ClassId| {
+                *members.class(*class).requests == slot.requests && self.capacity(*class, at) > 0
+            };
+            if let Some(class) = members.classes().find(takes) {
+                self.assign(class, at);
             }
         }
         true
     }
 
-    fn suits(&self, class: usize, slot: &Slot) -> bool {
-        let Class { requests, requirements, .. } = &self.roster.missing[class];
-        **requests == slot.requests && **requirements == slot.requirements
+    /// Who has been assigned to which host.
+    pub fn assignments(&self) -> impl Iterator<Item = (ClassId, HostId)> {
+        self.assigned.iter().map(|(class, at)| (*class, self.node(*at).id))
+    }
+
+    /// Pods in place on nodes where not everybody who is assigned there would fit beside them.
+    pub fn pods_in_the_way(&self) -> impl Iterator<Item = &'a Pod> {
+        let crowded = self.positions().filter(|at| self.is_overfull(*at));
+        crowded.flat_map(|at| self.node(at).host.pods.iter().map(|pod| &**pod))
+    }
+
+    /// Whether those assigned to a node would not all fit there if nothing were taken for granted.
+    fn is_overfull(&self, at: Position) -> bool {
+        let NodeCapacity { host, node, .. } = self.node(at);
+        let availability = self.problem.availability.assuming(super::availability::Assumption::Nothing);
+        let mut used = availability.used(host).into_owned();
+        let here = self.assigned.iter().filter(|(_, there)| *there == at);
+        let mut overfull = false;
+        for class in here.map(|(class, _)| self.problem.members.class(*class)) {
+            overfull |= class.demand().capacity(node, &used) == 0;
+            used.arrive(class.requests);
+        }
+        overfull
+    }
+
+    fn node(&self, at: Position) -> &NodeCapacity<'a> {
+        &self.nodes[at.0]
+    }
+
+    fn positions(&self) -> impl Iterator<Item = Position> + use<> {
+        (0..self.nodes.len()).map(Position)
+    }
+
+    fn position_of(&self, slot: &Slot) -> Option<Position> {
+        self.nodes.iter().position(|node| node.host.name == slot.host).map(Position)
     }
 }
 
-/// Classes in the orders in which they are to be tried. Who is hardest to slot comes first; other orders follow if there are few.
-fn orders(classes: &[usize], spare: &[usize]) -> Vec<Vec<usize>> {
-    let mut first: Vec<(usize, usize)> = spare.iter().copied().zip(classes.iter().copied()).collect();
+/// Classes in the orders in which they are to be tried. Who is hardest to place comes first; other orders follow if there
+/// are few.
+fn orders(classes: &[ClassId], spare: &[usize]) -> Vec<Vec<ClassId>> {
+    let mut first: Vec<(usize, ClassId)> = spare.iter().copied().zip(classes.iter().copied()).collect();
     first.sort_unstable();
-    let first: Vec<usize> = first.into_iter().map(|(_, class)| class).collect();
+    let first: Vec<ClassId> = first.into_iter().map(|(_, class)| class).collect();
     match first[..] {
         [a, b] => vec![vec![a, b], vec![b, a]],
         [a, b, c] => {
@@ -363,8 +356,4 @@ fn orders(classes: &[usize], spare: &[usize]) -> Vec<Vec<usize>> {
         }
         _ => vec![first],
     }
-}
-
-fn is_per_host(key: &str) -> bool {
-    key == HOSTNAME
 }

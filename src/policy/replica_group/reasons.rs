@@ -1,8 +1,22 @@
 //! Which reason code an obstacle has, at which level.
 
-use super::plan::Obstacle;
 use crate::decision::Reason;
 use crate::model::group::recognition::Flaw;
+
+/// Why a domain is none for a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Another group has it to itself, or the group wants it to itself and is not alone.
+    Exclusive,
+    /// It would fit, but for where the member that asks may go.
+    Member,
+    /// It would fit but for what is reserved for other groups.
+    Reserved,
+    /// It would fit if lower-priority pods left.
+    Evictable,
+    /// It is too small.
+    Room,
+}
 
 /// Where the group looks for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::area::{Area, anchor};
-use super::roster::Roster;
-use crate::model::{GroupKey, Name, Pod, Resources};
+use super::host_set::{HostSet, anchor};
+use super::members::Members;
+use crate::model::{Dimension, GroupKey, Name, Pod, Resources};
 use crate::view::View;
 
 /// How a group is doing, in metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
+enum GroupState {
     /// No member has a place.
     Waiting,
     /// Some have, and room is kept for the others.
@@ -22,12 +22,12 @@ enum Standing {
     Split,
 }
 
-const STANDINGS: [(Standing, &str); 5] = [
-    (Standing::Waiting, "waiting"),
-    (Standing::Placing, "placing"),
-    (Standing::Complete, "complete"),
-    (Standing::Partial, "partial"),
-    (Standing::Split, "split"),
+const STATES: [(GroupState, &str); 5] = [
+    (GroupState::Waiting, "waiting"),
+    (GroupState::Placing, "placing"),
+    (GroupState::Complete, "complete"),
+    (GroupState::Partial, "partial"),
+    (GroupState::Split, "split"),
 ];
 
 /// How many groups there are, by how they are doing. Only those count that mind where they are.
@@ -36,34 +36,34 @@ pub fn groups(view: &View) -> Vec<(&'static str, usize)> {
     let waiting = view.waiting_groups().filter_map(|(group, mut pods)| Some((group, pods.next()?)));
     let unplaced = waiting.filter(|(group, _)| view.placed_members(group).len() == 0);
     let wish = |pod: &Pod| pod.group.as_ref().is_some_and(|membership| membership.has_topology_request());
-    let mut counts = STANDINGS.map(|(standing, label)| (standing, label, 0));
+    let mut counts = STATES.map(|(state, label)| (state, label, 0));
     for (group, pod) in placed.chain(unplaced).filter(|(_, pod)| wish(pod)) {
-        let standing = standing(group, pod, view);
-        counts.iter_mut().filter(|(known, ..)| *known == standing).for_each(|(.., count)| *count += 1);
+        let state = state(group, pod, view);
+        counts.iter_mut().filter(|(known, ..)| *known == state).for_each(|(.., count)| *count += 1);
     }
     counts.map(|(_, label, count)| (label, count)).to_vec()
 }
 
-fn standing(group: &GroupKey, pod: &Pod, view: &View) -> Standing {
+fn state(group: &GroupKey, pod: &Pod, view: &View) -> GroupState {
     let placed = view.placed_members(group).len();
     if placed == 0 {
-        return Standing::Waiting;
+        return GroupState::Waiting;
     }
     let required = pod.group.as_ref().and_then(|membership| membership.topology.required.as_ref());
     let domains = required.and_then(|key| view.domains(key));
-    let roster = Roster::of_placed(pod, view);
-    let (Some(domains), Some(roster)) = (domains, roster) else {
+    let members = Members::of_placed(pod, view);
+    let (Some(domains), Some(members)) = (domains, members) else {
         let size = view.group_size(pod).unwrap_or_default() as usize;
-        return if placed >= size { Standing::Complete } else { Standing::Partial };
+        return if placed >= size { GroupState::Complete } else { GroupState::Partial };
     };
-    if anchor(&roster, domains).1 {
-        Standing::Split
-    } else if roster.missing() == 0 {
-        Standing::Complete
+    if anchor(&members, domains).1 {
+        GroupState::Split
+    } else if members.missing() == 0 {
+        GroupState::Complete
     } else if view.ledger().reservations().of(group).is_some() {
-        Standing::Placing
+        GroupState::Placing
     } else {
-        Standing::Partial
+        GroupState::Partial
     }
 }
 
@@ -80,8 +80,8 @@ pub fn domains(view: &View) -> Vec<(&'static str, usize)> {
     let keys: BTreeSet<Name> = placed.chain(waiting).collect();
     let mut counts = ROOM.map(|(label, _)| (label, 0));
     for domains in keys.iter().filter_map(|key| view.domains(key)) {
-        for domain in 0..domains.len() {
-            let free = free_percent(&Area::of(domains, domain), view);
+        for domain in domains.ids() {
+            let free = free_percent(&HostSet::of(domains, domain), view);
             let class = ROOM.iter().position(|(_, least)| free >= *least).unwrap_or(ROOM.len() - 1);
             counts[class].1 += 1;
         }
@@ -89,16 +89,15 @@ pub fn domains(view: &View) -> Vec<(&'static str, usize)> {
     counts.to_vec()
 }
 
-fn free_percent(area: &Area<'_>, view: &View) -> i64 {
+fn free_percent(set: &HostSet<'_>, view: &View) -> i64 {
     let (mut has, mut used) = (Resources::default(), Resources::default());
-    for host in area.hosts.iter().filter_map(|host| view.host_numbered(*host)) {
+    for host in set.hosts.iter().filter_map(|host| view.host_numbered(*host)) {
         has.add(host.node.as_ref().map_or(&Resources::default(), |node| &node.allocatable));
         used.add(&host.used.resources);
     }
-    let scalars: Vec<_> = has.scalars().map(|(name, has)| (has, used.scalar(name))).collect();
-    let amounts = [(has.milli_cpu, used.milli_cpu), (has.memory, used.memory)];
     let percent =
         |(has, used): (i64, i64)| i128::from(has.saturating_sub(used).max(0)) * 100 / i128::from(has);
-    let all = amounts.into_iter().chain(scalars).filter(|(has, _)| *has > 0);
+    let amounts = has.dimensions().filter(|(dimension, _)| *dimension != Dimension::EphemeralStorage);
+    let all = amounts.map(|(dimension, has)| (has, used.amount(dimension))).filter(|(has, _)| *has > 0);
     all.map(percent).min().map_or(0, |least| i64::try_from(least).unwrap_or(0))
 }

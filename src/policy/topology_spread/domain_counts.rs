@@ -63,13 +63,13 @@ impl<'a> DomainCounts<'a> {
                         HostDomain::MissingLabel | HostDomain::UnknownNode => continue,
                     };
                     if wanted(at, domain) {
-                        *key.pods[domain].get_or_insert(0) += i64::from(matching);
+                        *key.pods[domain.index()].get_or_insert(0) += i64::from(matching);
                     }
                 }
             }
             return;
         }
-        for (host, matching) in (0..question.view.host_numbers()).zip(counts()) {
+        for (host, matching) in (0..question.view.host_numbers()).map(HostId::at).zip(counts()) {
             if !self.takes_part(host, require_all_keys) {
                 continue;
             }
@@ -78,7 +78,7 @@ impl<'a> DomainCounts<'a> {
             for (at, key) in self.keys.iter_mut().enumerate() {
                 let domain = key.domain_or_unlabelled(host);
                 if inclusion.counts_for(key.constraint) && wanted(at, domain) {
-                    *key.pods[domain].get_or_insert(0) += i64::from(matching);
+                    *key.pods[domain.index()].get_or_insert(0) += i64::from(matching);
                 }
             }
         }
@@ -137,6 +137,6 @@ impl Key<'_> {
     }
 
     fn unlabelled(&self) -> DomainId {
-        self.domains.empty_value().unwrap_or(self.domains.len())
+        self.domains.empty_value().unwrap_or(DomainId::at(self.domains.len()))
     }
 }

@@ -20,7 +20,7 @@ pub fn scores(case: &Case<'_>, question: &Question<'_>) -> Option<Vec<i64>> {
         domain_counts.keys.iter().map(|key| vec![false; key.domains.len() + 1]).collect();
     for host in hosts.iter().flatten() {
         for (key, domains) in domain_counts.keys.iter().zip(&mut in_question) {
-            domains[key.domain_or_unlabelled(*host)] = true;
+            domains[key.domain_or_unlabelled(*host).index()] = true;
         }
     }
     let weights: Vec<f64> = domain_counts
@@ -36,7 +36,7 @@ pub fn scores(case: &Case<'_>, question: &Question<'_>) -> Option<Vec<i64>> {
             ((size + 2) as f64).ln()
         })
         .collect();
-    domain_counts.count(question, case.rules.require_all_keys, |at, domain| in_question[at][domain]);
+    domain_counts.count(question, case.rules.require_all_keys, |at, domain| in_question[at][domain.index()]);
 
     let raw = hosts.iter().map(|host| host.map(|host| raw_score(&domain_counts, &weights, host))).collect();
     Some(normalise(raw))
@@ -63,7 +63,7 @@ fn raw_score(domain_counts: &DomainCounts<'_>, weights: &[f64], host: HostId) ->
         let matching = if key.constraint.is_per_host() {
             i64::from(domain_counts.counter.on(host))
         } else {
-            key.pods[domain].unwrap_or(0)
+            key.pods[domain.index()].unwrap_or(0)
         };
         score += matching as f64 * weight + (key.constraint.max_skew - 1) as f64;
     }

@@ -7,7 +7,7 @@ pub struct GlobalMinimum {
     pods: Vec<Option<i64>>,
     enough: bool,
     /// The domain with the least, and the least of all others.
-    lowest: DomainId,
+    lowest: usize,
     next: Option<i64>,
 }
 
@@ -22,7 +22,7 @@ impl GlobalMinimum {
 
     /// The count of one domain.
     pub fn pods_in(&self, domain: DomainId) -> i64 {
-        self.pods[domain].unwrap_or(0)
+        self.pods[domain.index()].unwrap_or(0)
     }
 
     /// The least if the count of one domain changes by so much.
@@ -34,8 +34,8 @@ impl GlobalMinimum {
         if change == 0 {
             return lowest;
         }
-        let changed = self.pods[domain].unwrap_or(0) + change;
-        let others = if domain == self.lowest { self.next } else { Some(lowest) };
+        let changed = self.pods[domain.index()].unwrap_or(0) + change;
+        let others = if domain.index() == self.lowest { self.next } else { Some(lowest) };
         others.map_or(changed, |others| others.min(changed))
     }
 }
@@ -67,6 +67,7 @@ impl GlobalMinimum {
 #[cfg(test)]
 mod tests {
     use super::GlobalMinimum;
+    use crate::view::DomainId;
 
     #[test]
     fn a_change_of_one_domain_is_as_good_as_counting_again() {
@@ -77,8 +78,9 @@ mod tests {
                     for change in -1..=3 {
                         let mut changed = pods.clone();
                         changed[domain] = changed[domain].map(|pods| pods + change);
-                        let expected = GlobalMinimum::of(min_domains, changed).with(domain, 0);
-                        let found = GlobalMinimum::of(min_domains, pods.clone()).with(domain, change);
+                        let id = DomainId::at(domain);
+                        let expected = GlobalMinimum::of(min_domains, changed).with(id, 0);
+                        let found = GlobalMinimum::of(min_domains, pods.clone()).with(id, change);
                         assert_eq!(found, expected, "{pods:?} {min_domains} {domain} {change}");
                     }
                 }
@@ -98,15 +100,15 @@ mod tests {
             (vec![4], 3, 7),
         ] {
             let least = GlobalMinimum::of(1, pods.iter().copied().map(Some).collect());
-            assert_eq!(least.at_most(0, 0, more), expected, "{pods:?} and {more} more");
+            assert_eq!(least.at_most(DomainId::at(0), 0, more), expected, "{pods:?} and {more} more");
         }
         let few = GlobalMinimum::of(9, vec![Some(1), Some(2)]);
-        assert_eq!(few.at_most(0, 0, 5), 0, "with too few domains it stays 0");
+        assert_eq!(few.at_most(DomainId::at(0), 0, 5), 0, "with too few domains it stays 0");
     }
 
     #[test]
     fn too_few_domains_count_as_an_empty_one() {
-        assert_eq!(GlobalMinimum::of(3, vec![Some(4), Some(5)]).with(0, 0), 0);
-        assert_eq!(GlobalMinimum::of(2, vec![Some(4), Some(5)]).with(0, 0), 4);
+        assert_eq!(GlobalMinimum::of(3, vec![Some(4), Some(5)]).with(DomainId::at(0), 0), 0);
+        assert_eq!(GlobalMinimum::of(2, vec![Some(4), Some(5)]).with(DomainId::at(0), 0), 4);
     }
 }

@@ -88,7 +88,7 @@ impl OpenPlacements {
         let mut pods = key.pods.clone();
         for host in self.doubtful.iter().filter(|host| counted(**host)) {
             if let HostDomain::In(domain) = key.domains.of(*host)
-                && let Some(pods) = &mut pods[domain]
+                && let Some(pods) = &mut pods[domain.index()]
             {
                 *pods -= 1;
             }

@@ -1,107 +1,61 @@
 //! Who belongs to a group: members with a place, members that wait for one, and members still to come.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::class::{Class, ClassId};
 use crate::model::group::Source;
-use crate::model::selector::Requirement;
-use crate::model::{
-    AntiAffinityTerm, GroupObject, Labels, Membership, Name, Pod, Requirements, Resources, Template,
-};
-use crate::policy::fit::Applicant;
+use crate::model::{GroupObject, Labels, Membership, Name, Pod, Template};
 use crate::view::{HostId, View};
 
 /// Labels with this in front are the same on all members of a replica, but for those that number its pods.
 const LWS_LABELS: &str = "leaderworkerset.sigs.k8s.io/";
 
-/// A group at one moment.
-pub struct Roster<'a> {
+/// The members of a group at one moment.
+pub struct Members<'a> {
     /// What the asking member says of the group.
     pub membership: &'a Membership,
     /// The priority at which room is looked for.
     pub priority: i32,
-    /// Whether it may have others evicted: everybody of whom it is known.
+    /// Whether the group may have others evicted: every member that is known may.
     pub may_preempt: bool,
     /// The namespace of all members.
     pub namespace: &'a Name,
     /// Members that have a place, and where.
-    pub placed: Vec<Placed<'a>>,
-    /// All others, those that are alike together. The first ones are like the asking member, who is one of them.
+    pub placed: Vec<PlacedMember<'a>>,
+    /// All others, those that are alike together.
     pub missing: Vec<Class<'a>>,
+    /// The class of the member that asks, if one asks.
+    pub asking: Option<ClassId>,
 }
 
 /// A member that has a place.
-pub struct Placed<'a> {
+pub struct PlacedMember<'a> {
     /// The member.
     pub pod: &'a Arc<Pod>,
     /// Its host.
     pub host: HostId,
-    /// The part of the group that it belongs to.
-    pub part: Option<u32>,
+    /// The subgroup that it belongs to.
+    pub subgroup: Option<u32>,
 }
 
-/// Members without a place that are alike: where one fits, any other would.
-#[derive(Clone)]
-pub struct Class<'a> {
-    /// What each asks for.
-    pub requests: &'a Arc<Resources>,
-    /// What each asks of a node.
-    pub requirements: &'a Arc<Requirements>,
-    /// Whom each wants to be apart from.
-    pub anti_affinity: Option<&'a Arc<[AntiAffinityTerm]>>,
-    /// The labels of one of them.
-    pub labels: Cow<'a, Labels>,
-    /// The part of the group that they belong to.
-    pub part: Option<u32>,
-    /// How many they are.
-    pub count: usize,
-}
-
-impl<'a> Class<'a> {
-    /// Terms of required anti-affinity.
-    pub fn terms(&self) -> &'a [AntiAffinityTerm] {
-        self.anti_affinity.map_or(&[], |terms| &**terms)
-    }
-
-    /// One of them, looking for a node.
-    pub fn applicant(&self) -> Applicant<'_> {
-        Applicant { requests: self.requests, requirements: self.requirements }
-    }
-
-    /// The labels by which members of the same template keep apart from each other.
-    fn looks(&self) -> Vec<Option<&Name>> {
-        let selectors = self.terms().iter().filter_map(|term| term.selector.as_ref());
-        let keys = selectors.flat_map(|selector| selector.requirements().map(Requirement::key));
-        keys.map(|key| self.labels.get(key)).collect()
-    }
-
-    fn is_like(&self, other: &Self) -> bool {
-        self.part == other.part
-            && self.requests == other.requests
-            && self.requirements == other.requirements
-            && self.anti_affinity == other.anti_affinity
-            && self.looks() == other.looks()
-    }
-}
-
-impl<'a> Roster<'a> {
+impl<'a> Members<'a> {
     /// The group of a member that is to be placed. `None` if it is in none, or in one that does not mind where it is.
     pub fn of(asking: &'a Pod, view: &'a View) -> Option<Self> {
-        let mut roster = Self::begin(asking, view)?;
-        let mut count = Counting::of(&roster, asking, view);
-        roster.add(count.member(asking));
-        let others = view.waiting_members(&roster.membership.group).filter(|pod| pod.uid != asking.uid);
+        let mut members = Self::begin(asking, view)?;
+        let mut counted = Counted::of(&members, asking, view);
+        members.asking = Some(members.add(counted.waiting_member(asking)));
+        let others = view.waiting_members(&members.membership.group).filter(|pod| pod.uid != asking.uid);
         // In a certain order, for the order in which members are seen must not change a plan.
         let mut others: Vec<_> = others.collect();
         others.sort_by(|a, b| a.key.cmp(&b.key));
         for pod in others {
-            roster.add(count.member(pod));
+            members.add(counted.waiting_member(pod));
         }
-        for class in count.still_to_come(roster.placed.len()) {
-            roster.add(class);
+        for class in counted.still_to_come(members.placed.len()) {
+            members.add(class);
         }
-        Some(roster)
+        Some(members)
     }
 
     /// The group of a member that has a place: what is missing is all that waits or is still to come.
@@ -110,12 +64,12 @@ impl<'a> Roster<'a> {
         if let Some(asking) = view.waiting_members(&membership.group).min_by(|a, b| a.key.cmp(&b.key)) {
             return Self::of(asking, view);
         }
-        let mut roster = Self::begin(member, view)?;
-        let count = Counting::of(&roster, member, view);
-        for class in count.still_to_come(roster.placed.len()) {
-            roster.add(class);
+        let mut members = Self::begin(member, view)?;
+        let counted = Counted::of(&members, member, view);
+        for class in counted.still_to_come(members.placed.len()) {
+            members.add(class);
         }
-        Some(roster)
+        Some(members)
     }
 
     fn begin(pod: &'a Pod, view: &'a View) -> Option<Self> {
@@ -130,7 +84,7 @@ impl<'a> Roster<'a> {
         });
         let place = |member: &'a Arc<Pod>| {
             let host = view.host_id(view.place_of(&member.uid)?)?;
-            Some(Placed { pod: member, host, part: part_of(member, size) })
+            Some(PlacedMember { pod: member, host, subgroup: subgroup_of(member, size) })
         };
         let mut placed: Vec<_> = placed.filter_map(place).collect();
         placed.sort_by(|a, b| a.pod.key.cmp(&b.pod.key));
@@ -142,14 +96,28 @@ impl<'a> Roster<'a> {
             namespace: &pod.key.namespace,
             placed,
             missing: Vec::new(),
+            asking: None,
         })
     }
 
-    fn add(&mut self, class: Class<'a>) {
-        match self.missing.iter_mut().find(|known| known.is_like(&class)) {
-            Some(known) => known.count += class.count,
+    fn add(&mut self, class: Class<'a>) -> ClassId {
+        let known = self.missing.iter().position(|known| known.is_like(&class));
+        let at = known.unwrap_or(self.missing.len());
+        match known {
+            Some(at) => self.missing[at].count += class.count,
             None => self.missing.push(class),
         }
+        ClassId::at(at)
+    }
+
+    /// The classes of missing members.
+    pub fn classes(&self) -> impl DoubleEndedIterator<Item = ClassId> + use<> {
+        (0..self.missing.len()).map(ClassId::at)
+    }
+
+    /// One class.
+    pub fn class(&self, class: ClassId) -> &Class<'a> {
+        &self.missing[class.index()]
     }
 
     /// How many have no place.
@@ -158,24 +126,24 @@ impl<'a> Roster<'a> {
     }
 
     /// The class that most of the missing are in, the first of several: by it, domains are compared.
-    pub fn main_class(&self) -> Option<usize> {
-        (0..self.missing.len()).rev().max_by_key(|class| self.missing[*class].count)
+    pub fn main_class(&self) -> Option<ClassId> {
+        self.classes().rev().max_by_key(|class| self.class(*class).count)
     }
 
     /// The topology keys that anti-affinity looks at.
     pub fn anti_affinity_keys(&self) -> impl Iterator<Item = &'a Name> {
-        self.missing.iter().flat_map(Class::terms).map(|term| &term.topology_key)
+        self.missing.iter().flat_map(Class::anti_affinity_terms).map(|term| &term.topology_key)
     }
 }
 
-/// The part of a group that a pod belongs to, if the group has parts.
-pub fn part_of(pod: &Pod, size: u32) -> Option<u32> {
+/// The subgroup that a pod belongs to, if the group has subgroups.
+fn subgroup_of(pod: &Pod, size: u32) -> Option<u32> {
     let membership = pod.group.as_ref()?;
     membership.subgroup.as_ref()?.of_member(membership.index?, size)
 }
 
-/// Counts members as they are met, to know who is still to come.
-struct Counting<'a> {
+/// Members counted as they are met, to know who is still to come.
+struct Counted<'a> {
     like: &'a Pod,
     membership: &'a Membership,
     object: Option<&'a Arc<GroupObject>>,
@@ -184,80 +152,62 @@ struct Counting<'a> {
     indexes: HashSet<u32>,
 }
 
-impl<'a> Counting<'a> {
-    fn of(roster: &Roster<'a>, like: &'a Pod, view: &'a View) -> Self {
-        let membership = roster.membership;
-        let index = |placed: &Placed<'_>| placed.pod.group.as_ref().and_then(|membership| membership.index);
+impl<'a> Counted<'a> {
+    fn of(members: &Members<'a>, like: &'a Pod, view: &'a View) -> Self {
+        let membership = members.membership;
+        let index = |placed: &PlacedMember<'_>| {
+            let membership = placed.pod.group.as_ref();
+            membership.and_then(|membership| membership.index)
+        };
         Self {
             like,
             membership,
             object: view.group_object_of(like, membership),
             size: view.group_size(like).unwrap_or_default(),
             waiting: 0,
-            indexes: roster.placed.iter().filter_map(index).collect(),
+            indexes: members.placed.iter().filter_map(index).collect(),
         }
     }
 
-    fn member(&mut self, pod: &'a Pod) -> Class<'a> {
+    fn waiting_member(&mut self, pod: &'a Pod) -> Class<'a> {
         self.waiting += 1;
         self.indexes.extend(pod.group.as_ref().and_then(|membership| membership.index));
-        Class {
-            requests: &pod.requests,
-            requirements: &pod.requirements,
-            anti_affinity: pod.anti_affinity.as_ref(),
-            labels: Cow::Borrowed(&pod.labels),
-            part: part_of(pod, self.size),
-            count: 1,
-        }
+        Class::like(pod, subgroup_of(pod, self.size))
     }
 
-    /// Members that nobody has seen yet, those of one template and part together.
+    /// Members that nobody has seen yet, those of one template and subgroup together.
     fn still_to_come(self, placed: usize) -> Vec<Class<'a>> {
         let known = placed + self.waiting;
         let unseen = (self.size as usize).saturating_sub(known);
         let numbers = (0..self.size).filter(|index| !self.indexes.contains(index));
-        // Members that bear no numbers leave none free.
+        // Members that carry no numbers leave none free.
         let unknown = numbers.chain(std::iter::repeat(self.size)).take(unseen);
         let mut classes: Vec<((bool, Option<u32>), Class<'a>)> = Vec::new();
         for index in unknown {
-            let kind = (index == 0, self.part(index));
+            let kind = (index == 0, self.subgroup(index));
             match classes.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, class)) => class.count += 1,
-                None => classes.push((kind, self.imagined(index))),
+                None => classes.push((kind, self.expected(index))),
             }
         }
         classes.into_iter().map(|(_, class)| class).collect()
     }
 
-    fn part(&self, index: u32) -> Option<u32> {
+    fn subgroup(&self, index: u32) -> Option<u32> {
         self.membership.subgroup.as_ref()?.of_member(index, self.size)
     }
 
     /// A member that nobody has seen yet: as its set describes it, else like the one that asks.
-    fn imagined(&self, index: u32) -> Class<'a> {
-        let part = self.part(index);
+    fn expected(&self, index: u32) -> Class<'a> {
+        let subgroup = self.subgroup(index);
         let lws = self.membership.group.source == Source::LeaderWorkerSet;
         let template = self.object.filter(|_| lws).and_then(|set| match index {
             0 => set.leader.as_ref().or(set.worker.as_ref()),
             _ => set.worker.as_ref(),
         });
         match template {
-            Some(template) => Class {
-                requests: &template.requests,
-                requirements: &template.requirements,
-                anti_affinity: template.anti_affinity.as_ref(),
-                labels: Cow::Owned(self.labels(template)),
-                part,
-                count: 1,
-            },
-            None => Class {
-                requests: &self.like.requests,
-                requirements: &self.like.requirements,
-                anti_affinity: self.like.anti_affinity.as_ref(),
-                labels: Cow::Borrowed(&self.like.labels),
-                part,
-                count: 1,
-            },
+            Some(template) => Class::of_template(template, self.labels(template), subgroup),
+            None => Class::like(self.like, subgroup),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::area::domains_of;
-use super::roster::Roster;
+use super::host_set::domains_of;
+use super::members::Members;
 use crate::model::group::{Scope, TopologyRequest};
 use crate::model::{GroupKey, Membership, Name, Pod};
 use crate::view::{DomainId, Domains, HostDomain, HostId, View};
@@ -12,7 +12,7 @@ use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 #[derive(Default)]
 pub struct Exclusion {
     /// Domains of the group's own topology in which there is somebody whom it will not have beside it.
-    pub crowded: HashSet<DomainId>,
+    pub shared: HashSet<DomainId>,
     /// Labels of nodes that others have to themselves.
     pub closed: Vec<(Name, Name)>,
 }
@@ -25,7 +25,7 @@ impl Exclusion {
         for (group, members) in view.placed_groups().filter(|(group, _)| ***group != *own) {
             let mut members = members.peekable();
             let Some(first) = members.peek() else { continue };
-            let topology = topology_request_of(first);
+            let topology = topology_of(first);
             let objects =
                 |scope: Option<Scope>, a: &GroupKey, b: &GroupKey| scope.is_some_and(|s| s.covers(a, b));
             let (mine, theirs) =
@@ -36,23 +36,23 @@ impl Exclusion {
             for member in members {
                 let Some(place) = view.place_of(&member.uid) else { continue };
                 if let (true, Some(domains)) = (mine, domains) {
-                    exclusion.crowd(view.host_id(place), domains);
+                    exclusion.exclude_domain_of(view.host_id(place), domains);
                 }
                 if let (true, Some(key), Some(node)) = (theirs, &topology.required, view.node(place)) {
                     exclusion.close(key, node.labels.get(key));
                 }
             }
         }
-        for kept in view.ledger().reservations().iter().filter(|kept| *kept.group != *own) {
+        for reservation in view.ledger().reservations().iter().filter(|reservation| *reservation.group != *own) {
             if let (true, Some((key, value))) =
-                (kept.exclusive.is_some_and(|scope| scope.covers(&kept.group, own)), &kept.domain)
+                (reservation.exclusive.is_some_and(|scope| scope.covers(&reservation.group, own)), &reservation.domain)
             {
                 exclusion.close(key, Some(value));
             }
-            if membership.topology.exclusive.is_some_and(|scope| scope.covers(own, &kept.group))
+            if membership.topology.exclusive.is_some_and(|scope| scope.covers(own, &reservation.group))
                 && let Some(domains) = domains
             {
-                kept.slots.iter().for_each(|slot| exclusion.crowd(view.host_id(&slot.host), domains));
+                reservation.slots.iter().for_each(|slot| exclusion.exclude_domain_of(view.host_id(&slot.host), domains));
             }
         }
         exclusion
@@ -60,11 +60,11 @@ impl Exclusion {
 
     /// What concerns a group that is somewhere already: it stays there whoever else is there, and goes nowhere else that
     /// others have to themselves.
-    pub fn of_settled(roster: &Roster<'_>, view: &View) -> Self {
-        let mut exclusion = Self::of(roster.membership, None, view);
+    pub fn of_settled(members: &Members<'_>, view: &View) -> Self {
+        let mut exclusion = Self::of(members.membership, None, view);
         let home = |(key, value): &(Name, Name)| {
             let nodes =
-                roster.placed.iter().filter_map(|placed| view.host_numbered(placed.host)?.node.as_ref());
+                members.placed.iter().filter_map(|placed| view.host_numbered(placed.host)?.node.as_ref());
             nodes.into_iter().any(|node| node.labels.get(key) == Some(value))
         };
         exclusion.closed.retain(|closed| !home(closed));
@@ -79,9 +79,9 @@ impl Exclusion {
         objects(one, other) || objects(other, one)
     }
 
-    fn crowd(&mut self, host: Option<HostId>, domains: &Domains) {
+    fn exclude_domain_of(&mut self, host: Option<HostId>, domains: &Domains) {
         if let Some(HostDomain::In(domain)) = host.map(|host| domains.of(host)) {
-            self.crowded.insert(domain);
+            self.shared.insert(domain);
         }
     }
 
@@ -93,26 +93,26 @@ impl Exclusion {
     }
 }
 
-fn topology_request_of(pod: &Pod) -> TopologyRequest {
+fn topology_of(pod: &Pod) -> TopologyRequest {
     pod.group.as_ref().map(|membership| membership.topology.clone()).unwrap_or_default()
 }
 
 /// How many groups of the same set each domain of a wider topology has. An earlier incarnation of the group itself is
 /// none.
-pub fn siblings(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<DomainId, usize> {
-    let sibling = |group: &GroupKey| group.is_of_same_set(own) && group.index != own.index;
+pub fn of_same_set(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<DomainId, usize> {
+    let of_set = |group: &GroupKey| group.is_of_same_set(own) && group.index != own.index;
     let mut found: HashSet<(DomainId, &Name)> = HashSet::new();
     let mut add = |group: &'_ GroupKey, index, place: Option<&Name>| {
         let host = place.and_then(|place| view.host_id(place));
-        if let (true, Some(HostDomain::In(domain))) = (sibling(group), host.map(|host| domains.of(host))) {
+        if let (true, Some(HostDomain::In(domain))) = (of_set(group), host.map(|host| domains.of(host))) {
             found.insert((domain, index));
         }
     };
-    for (group, members) in view.placed_groups().filter(|(group, _)| sibling(group)) {
+    for (group, members) in view.placed_groups().filter(|(group, _)| of_set(group)) {
         members.for_each(|member| add(group, &group.index, view.place_of(&member.uid)));
     }
-    for kept in view.ledger().reservations().iter() {
-        kept.slots.iter().for_each(|slot| add(&kept.group, &kept.group.index, Some(&slot.host)));
+    for reservation in view.ledger().reservations().iter() {
+        reservation.slots.iter().for_each(|slot| add(&reservation.group, &reservation.group.index, Some(&slot.host)));
     }
     let mut count = HashMap::new();
     for (domain, _) in found {
@@ -122,7 +122,7 @@ pub fn siblings(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<Domai
 }
 
 /// Domains of a topology key that parts of other groups in the namespace have to themselves, or will have.
-pub fn parts_elsewhere(key: &Name, own: &GroupKey, domains: &Domains, view: &View) -> HashSet<DomainId> {
+pub fn domains_of_other_subgroups(key: &Name, own: &GroupKey, domains: &Domains, view: &View) -> HashSet<DomainId> {
     let other = |group: &GroupKey| *group != *own && group.set.namespace == own.set.namespace;
     let divided = |pod: &Pod| {
         let parts = pod.group.as_ref().and_then(|membership| membership.subgroup.as_ref());
@@ -130,11 +130,11 @@ pub fn parts_elsewhere(key: &Name, own: &GroupKey, domains: &Domains, view: &Vie
     };
     let placed = view.placed_groups().filter(|(group, _)| other(group)).flat_map(|(_, members)| members);
     let placed = placed.filter(|member| divided(member)).filter_map(|member| view.place_of(&member.uid));
-    let kept = view
+    let reservation = view
         .ledger()
         .reservations()
         .iter()
-        .filter(|kept| other(&kept.group) && kept.parts.as_ref() == Some(key));
-    let slots = kept.flat_map(|kept| &kept.slots).map(|slot| &slot.host);
+        .filter(|reservation| other(&reservation.group) && reservation.parts.as_ref() == Some(key));
+    let slots = reservation.flat_map(|reservation| &reservation.slots).map(|slot| &slot.host);
     domains_of(placed.chain(slots).filter_map(|place| view.host_id(place)), domains)
 }

@@ -1,0 +1,121 @@
+//! The one rule for what is left on a host for a pod: what counts as used there.
+//!
+//! ```text
+//!   pods in place or assumed             always, unless their eviction is taken for granted
+//!   pods nominated to the host           of the same or a higher priority, as in kube-scheduler
+//!   slots reserved for other groups      of the same or a higher priority
+//! ```
+
+use std::borrow::Cow;
+
+use crate::ledger::{HeldSlots, Reservation};
+use crate::model::{GroupKey, Pod, Uid, Used};
+use crate::view::{Host, View};
+
+/// What is taken for granted when room is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// Nothing: only what is free and promised to nobody else.
+    Nothing,
+    /// Slots reserved for other groups are free: would there be room but for them?
+    ReservationsGone,
+    /// Lower-priority pods have left: would there be room without them?
+    LowerPriorityGone,
+}
+
+impl Assumption {
+    /// How many there are, for tables with one row for each.
+    pub const COUNT: usize = 3;
+}
+
+/// Who looks for room, and what is taken for granted.
+#[derive(Clone, Copy)]
+pub struct Availability<'a> {
+    /// The cluster.
+    pub view: &'a View,
+    /// The group whose own slots and members do not stand in its way.
+    pub group: Option<&'a GroupKey>,
+    /// The pod that asks: wherever it is nominated to, it does not stand in its own way.
+    pub asking: Option<&'a Uid>,
+    /// The priority at which room is looked for.
+    pub priority: i32,
+    /// What is taken for granted.
+    pub assumption: Assumption,
+}
+
+impl<'a> Availability<'a> {
+    /// The same with something else taken for granted.
+    pub fn assuming(self, assumption: Assumption) -> Self {
+        Self { assumption, ..self }
+    }
+
+    /// What counts as used of a host.
+    pub fn used(&self, host: &'a Host) -> Cow<'a, Used> {
+        let mut used = Cow::Borrowed(&*host.used);
+        if self.view.nominated_nodes() > 0 {
+            for pod in self.view.nominated_to(&host.name).filter(|pod| self.respects_nominated(pod, host)) {
+                used.to_mut().arrive(&pod.requests);
+            }
+        }
+        for held in self.respected_slots(&host.name) {
+            let sum = used.to_mut();
+            sum.resources.add(&held.used.resources);
+            sum.pods += held.used.pods;
+        }
+        if self.assumption == Assumption::LowerPriorityGone {
+            for pod in host.pods.iter().filter(|pod| self.may_evict(pod)) {
+                used.to_mut().leave(&pod.allocated);
+            }
+        }
+        used
+    }
+
+    /// The slots of other groups on a host that count as used.
+    pub fn respected_slots(&self, host: &str) -> impl Iterator<Item = &'a HeldSlots> {
+        let slots = match self.assumption {
+            Assumption::ReservationsGone => &[],
+            Assumption::Nothing | Assumption::LowerPriorityGone => self.view.ledger().reservations().on(host),
+        };
+        let this = *self;
+        slots.iter().filter(move |held| this.respects(&held.group, held.priority))
+    }
+
+    /// Whether what is reserved for a group counts as used.
+    pub fn respects_reservation(&self, reservation: &Reservation) -> bool {
+        self.assumption != Assumption::ReservationsGone
+            && self.respects(&reservation.group, reservation.priority)
+    }
+
+    /// Whether a pod in place could be evicted for the group. Its own members could not.
+    pub fn may_evict(&self, pod: &Pod) -> bool {
+        pod.priority < self.priority && !self.is_own(pod)
+    }
+
+    /// Whether a pod in place counts: not if its eviction is taken for granted.
+    pub fn counts(&self, pod: &Pod) -> bool {
+        self.assumption != Assumption::LowerPriorityGone || !self.may_evict(pod)
+    }
+
+    fn respects(&self, group: &GroupKey, priority: i32) -> bool {
+        self.group != Some(group) && priority >= self.priority
+    }
+
+    fn is_own(&self, pod: &Pod) -> bool {
+        self.group.is_some_and(|own| pod.group.as_ref().is_some_and(|membership| *membership.group == *own))
+    }
+
+    /// A member of the own group is looked after by the plan, and one that has a slot on the host is counted there.
+    fn respects_nominated(&self, pod: &Pod, host: &Host) -> bool {
+        pod.priority >= self.priority
+            && !self.is_own(pod)
+            && self.asking != Some(&pod.uid)
+            && !has_slot(pod, host, self.view)
+    }
+}
+
+/// Whether something is reserved on the host for a pod's group.
+pub fn has_slot(pod: &Pod, host: &Host, view: &View) -> bool {
+    pod.group.as_ref().is_some_and(|membership| {
+        view.ledger().reservations().on(&host.name).iter().any(|held| held.group == membership.group)
+    })
+}

@@ -1,0 +1,149 @@
+//! Pods in flight: offered several nodes, and on their way to any of them. A plan has to hold wherever they go.
+
+use super::class::ClassId;
+use super::conflicts::{Conflicts, is_per_host};
+use super::members::Members;
+use super::other_groups::Exclusion;
+use super::packing::DomainPacking;
+use crate::ledger::{Entry, Phase};
+use crate::model::{Name, Pod, Uid, Used};
+use crate::policy::fit::Demand;
+use crate::view::View;
+
+/// The pods in flight that concern a group.
+pub struct InFlight<'a> {
+    view: &'a View,
+    /// Pods of others whose node is not known.
+    others: Vec<&'a Entry>,
+    /// Other members of the group that were offered nodes, or one node.
+    members: Vec<&'a Entry>,
+    /// The topology key that the group requires.
+    key: Option<&'a Name>,
+}
+
+impl<'a> InFlight<'a> {
+    /// Those that concern a group while one of its members asks.
+    pub fn around(members: &Members<'a>, asking: Option<&Uid>, view: &'a View) -> Self {
+        let own = &members.membership.group;
+        let group = |entry: &'a Entry| entry.pod.group.as_ref().map(|membership| &membership.group);
+        let (ours, others): (Vec<_>, Vec<_>) =
+            view.ledger().iter().partition(|entry| group(entry) == Some(own));
+        Self {
+            view,
+            others: others.into_iter().filter(|entry| entry.phase == Phase::Offered).collect(),
+            members: ours.into_iter().filter(|entry| Some(&entry.pod.uid) != asking).collect(),
+            key: members.membership.topology.required.as_ref(),
+        }
+    }
+
+    /// Whether a pod of others is in flight anywhere.
+    pub fn has_others(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// Whether another member is.
+    pub fn has_members(&self) -> bool {
+        !self.members.is_empty()
+    }
+
+    /// Pods of others that may be going to the domain of this value.
+    pub fn towards<'s>(&'s self, domain: Option<&'s Name>) -> impl Iterator<Item = &'a Entry> + 's {
+        let reservations = self.view.ledger().reservations();
+        let elsewhere = move |entry: &Entry| {
+            let membership = entry.pod.group.as_ref();
+            let reservation = membership.and_then(|membership| reservations.of(&membership.group));
+            let fixed = reservation.and_then(|reservation| reservation.domain.as_ref());
+            fixed.is_some_and(|(key, value)| Some(key) == self.key && domain.is_some() && Some(value) != domain)
+        };
+        self.others.iter().copied().filter(move |entry| !elsewhere(entry))
+    }
+
+    /// Pods of others that may be going to a domain and whose bind calls are still expected any moment.
+    pub fn expected_towards(&self, domain: Option<&Name>) -> Vec<Uid> {
+        uids(self.towards(domain).filter(|entry| !entry.overdue))
+    }
+
+    /// Members whose bind calls are still expected any moment.
+    pub fn expected_members(&self) -> Vec<Uid> {
+        uids(self.members.iter().copied().filter(|entry| !entry.overdue))
+    }
+
+    /// Everybody whose node is not known, who may be going to a domain, and whose bind call is still expected.
+    pub fn expected_anywhere(&self, domain: Option<&Name>) -> Vec<Uid> {
+        let all = self.towards(domain).chain(self.members.iter().copied());
+        uids(all.filter(|entry| entry.phase == Phase::Offered && !entry.overdue))
+    }
+
+    /// Whether a member that was offered one host would not find room there any more. Its attempt has failed, then, and
+    /// it will have to be placed anew.
+    pub fn has_member_without_room(&self) -> bool {
+        self.members.iter().any(|entry| {
+            let Phase::Assumed { node, binding: false } = &entry.phase else { return false };
+            let Some(host) = self.view.host(node) else { return false };
+            let mut used = Used::clone(&host.used);
+            used.leave(&entry.pod.allocated);
+            let demand = Demand { requests: &entry.pod.requests, requirements: &entry.pod.requirements };
+            host.node.as_ref().is_some_and(|node| demand.capacity(node, &used) == 0)
+        })
+    }
+
+    /// Reserves so many slots more that it does not matter where pods in flight go. False if that cannot be, or if a
+    /// group that must not be in the same domain may be on its way there.
+    pub fn make_certain(
+        &self,
+        packing: &mut DomainPacking<'a, '_>,
+        domain: Option<&Name>,
+        (members, conflicts): (&Members<'a>, &Conflicts<'a>),
+    ) -> bool {
+        let mut groups = self.towards(domain).filter_map(|entry| entry.pod.group.as_ref());
+        if groups.any(|other| Exclusion::between(members.membership, other)) {
+            return false;
+        }
+        let lost = |class: ClassId| {
+            let mut each =
+                self.towards(domain).map(|entry| worst_loss(packing, class, &entry.pod, members, conflicts));
+            each.try_fold(0_usize, usize::checked_add)
+        };
+        let lost: Option<Vec<usize>> = members.classes().map(lost).collect();
+        lost.is_some_and(|lost| packing.assign_spare(&lost))
+    }
+
+    /// How many places for the member that asks may be taken away by pods in flight, other members included.
+    pub fn loss_for_asking(
+        &self,
+        packing: &DomainPacking<'a, '_>,
+        domain: Option<&Name>,
+        (members, conflicts): (&Members<'a>, &Conflicts<'a>),
+    ) -> usize {
+        let Some(asking) = members.asking else { return 0 };
+        let offered = self.members.iter().copied().filter(|entry| entry.phase == Phase::Offered);
+        let all = self.towards(domain).chain(offered);
+        let losses = all.map(|entry| worst_loss(packing, asking, &entry.pod, members, conflicts));
+        losses.fold(0, usize::saturating_add)
+    }
+}
+
+/// How many places for a class a pod may take away at the worst, wherever it goes.
+fn worst_loss(
+    packing: &DomainPacking<'_, '_>,
+    class: ClassId,
+    pod: &Pod,
+    members: &Members<'_>,
+    conflicts: &Conflicts<'_>,
+) -> usize {
+    let keys = conflicts.with_pod(class, pod);
+    if keys.iter().any(|key| !is_per_host(key)) {
+        return usize::MAX;
+    }
+    let by_presence = if keys.is_empty() { 0 } else { packing.largest_capacity(class).max(1) };
+    let requests = members.class(class).requests;
+    let by_dimension = requests.dimensions().filter(|(_, wanted)| *wanted > 0).map(|(dimension, wanted)| {
+        let taken = pod.requests.amount(dimension).max(0);
+        (taken / wanted) + i64::from(taken % wanted > 0)
+    });
+    by_presence.max(usize::try_from(by_dimension.max().unwrap_or_default()).unwrap_or_default())
+}
+
+fn uids<'e>(entries: impl Iterator<Item = &'e Entry>) -> Vec<Uid> {
+    entries.map(|entry| entry.pod.uid.clone()).collect()
+}

@@ -1,0 +1,78 @@
+//! Keeping to a plan: the slots that are reserved, as long as there is one for everybody.
+
+use super::host_set::{HostSet, domains_of};
+use super::packing::DomainPacking;
+use super::problem::Problem;
+use super::search::{Plan, Search};
+use crate::ledger::{Reservation, Slot};
+use crate::view::DomainId;
+
+impl<'a> Search<'a> {
+    /// What is reserved for the group, if it still has a slot for everybody. Nobody who came later was let onto it, so
+    /// whoever is in flight changes nothing, unless it has a higher priority.
+    pub(super) fn keep_to_reservation(&self, problem: Problem<'a, '_>) -> Option<Plan> {
+        let membership = self.members.membership;
+        let reservation = self.reservation?;
+        // Subgroups have domains of their own, which slots do not tell.
+        let lost = self.required.is_some() && self.intended.is_none();
+        let left = self.anchor.is_some() && self.anchor != self.intended;
+        let mut in_flight = self.in_flight.towards(self.value_of(self.intended));
+        let outranked = in_flight.any(|entry| entry.pod.priority > reservation.priority);
+        if membership.subgroup.is_some() || lost || left || outranked {
+            return None;
+        }
+        let set = self.host_set(self.intended)?;
+        // Beyond the preferred topology, it may have become possible within it.
+        let set = if membership.topology.preferred.is_some() {
+            self.preferred_part(&set, &reservation.slots)?
+        } else {
+            set
+        };
+        let mut packing = DomainPacking::over(&set.hosts, problem);
+        let kept = packing.take_reserved(&reservation.slots, self.in_flight.has_others());
+        kept.then(|| self.draw_up(&packing, self.intended, &problem))
+    }
+
+    /// The domain of the preferred topology within some hosts that everybody is in, or has a slot in.
+    fn preferred_part(&self, set: &HostSet<'a>, slots: &[Slot]) -> Option<HostSet<'a>> {
+        let narrower = self.view.domains(self.members.membership.topology.preferred.as_ref()?)?;
+        let reserved = slots.iter().filter_map(|slot| self.view.host_id(&slot.host));
+        let placed = self.members.placed.iter().map(|placed| placed.host);
+        let domains = domains_of(placed.chain(reserved), narrower);
+        let mut parts = set.divided_by(narrower).into_iter();
+        parts.find(|part| domains.len() == 1 && part.domain.is_some_and(|domain| domains.contains(&domain)))
+    }
+
+    /// What has to be reserved for a plan.
+    pub(super) fn reservation_of(
+        &self,
+        packing: &DomainPacking<'a, '_>,
+        domain: Option<DomainId>,
+    ) -> Reservation {
+        let (members, membership) = (self.members, self.members.membership);
+        let slots = packing.assignments().filter_map(|(class, host)| {
+            let host = self.view.host_numbered(host)?.name.clone();
+            Some(members.class(class).slot(host))
+        });
+        Reservation {
+            priority: members.priority,
+            domain: membership.topology.required.clone().zip(self.value_of(domain).cloned()),
+            exclusive: membership.topology.exclusive,
+            parts: membership.subgroup.as_ref().map(|parts| parts.topology.clone()),
+            missing: members.missing(),
+            slots: slots.collect(),
+            in_place: members.placed.iter().map(|placed| placed.pod.uid.clone()).collect(),
+            ..Reservation::nothing(membership.group.clone())
+        }
+    }
+
+    /// Whether what is reserved is of no use any more: nobody is there or on the way, and not everybody would fit.
+    pub(super) fn is_reservation_useless(&self) -> bool {
+        let intended = self.intended.is_none()
+            || !self.fits(self.intended, super::availability::Assumption::Nothing);
+        self.reservation.is_some()
+            && self.members.placed.is_empty()
+            && !self.in_flight.has_members()
+            && intended
+    }
+}

@@ -1,0 +1,159 @@
+//! A member asks where it may go: the plan for its group, or why there is none.
+
+use std::collections::HashMap;
+
+use super::availability::Assumption;
+use super::facts;
+use super::reasons::{self, Level, Obstacle};
+use super::search::{Outcome, Plan, Search};
+use crate::decision::{Decision, Detail, Reason};
+use crate::ledger::Reservation;
+use crate::policy::Question;
+use crate::view::{DomainId, HostDomain, HostId};
+
+/// A member that asks where it may go.
+pub struct Member<'a, 'q> {
+    pub search: Search<'a>,
+    pub question: &'q Question<'q>,
+}
+
+impl Member<'_, '_> {
+    /// Says of each candidate whether the member may go there.
+    pub fn filter(&self, decision: &mut Decision) {
+        let view = self.question.view;
+        let hosts: Vec<Option<HostId>> =
+            self.question.candidates.iter().map(|name| view.host_id(name)).collect();
+        if !self.question.evictions.is_empty() {
+            self.judge_evictions(&hosts, decision);
+            return;
+        }
+        let mut open = vec![false; view.host_numbers()];
+        hosts.iter().flatten().for_each(|host| open[host.index()] = true);
+        let outcome = self.search_with_preemption(&open);
+        if self.question.detail == Detail::Facts {
+            facts::tell(&self.search, &outcome, decision.facts_mut(), |domain| self.reason_of(domain));
+        }
+        match outcome {
+            Outcome::Found(plan) => {
+                self.offer(&plan, &hosts, decision);
+                decision.reserve(plan.reservation);
+            }
+            Outcome::Undecided(expected) => {
+                decision.reject_all(Reason::GroupUndecided);
+                decision.await_placement_of(expected);
+            }
+            Outcome::None => self.reject(&hosts, decision),
+        }
+    }
+
+    /// A domain that fits as it is comes before all that need evictions.
+    fn search_with_preemption(&self, open: &[bool]) -> Outcome {
+        let search = &self.search;
+        let outcome = search.run(Assumption::Nothing, Some(open));
+        let preempts = search.settings.count_on_preemption && search.members.may_preempt;
+        if !matches!(outcome, Outcome::None) || !preempts {
+            return outcome;
+        }
+        match search.run(Assumption::LowerPriorityGone, Some(open)) {
+            Outcome::Found(plan) => Outcome::Found(plan),
+            Outcome::Undecided(_) | Outcome::None => Outcome::None,
+        }
+    }
+
+    fn offer(&self, plan: &Plan, hosts: &[Option<HostId>], decision: &mut Decision) {
+        let mut allowed = vec![false; self.question.view.host_numbers()];
+        plan.open.iter().for_each(|host| allowed[host.index()] = true);
+        for (at, host) in hosts.iter().enumerate() {
+            match host {
+                Some(host) if allowed[host.index()] => {}
+                Some(host) if plan.domain.is_some() && self.domain_of(*host) == plan.domain => {
+                    decision.reject(at, Reason::SlotsOfOtherMembers);
+                }
+                _ => decision.reject(at, Reason::OutsideGroupDomain),
+            }
+        }
+    }
+
+    /// Says of each candidate why it is none.
+    fn reject(&self, hosts: &[Option<HostId>], decision: &mut Decision) {
+        if self.search.is_reservation_useless() {
+            decision.reserve(Reservation::nothing(self.search.members.membership.group.clone()));
+        }
+        let mut known: HashMap<Option<DomainId>, Reason> = HashMap::new();
+        for (at, host) in hosts.iter().enumerate() {
+            let reason = match self.place(*host) {
+                Err(reason) => reason,
+                Ok(domain) => *known.entry(domain).or_insert_with(|| self.reason_of(domain)),
+            };
+            decision.reject(at, reason);
+        }
+    }
+
+    /// Why a domain is none for the group, from what the search found on its way.
+    fn reason_of(&self, domain: Option<DomainId>) -> Reason {
+        let search = &self.search;
+        let obstacle = if search.host_set(domain).is_none() {
+            Obstacle::Exclusive
+        } else if search.fits(domain, Assumption::Nothing) {
+            Obstacle::Member
+        } else if search.fits(domain, Assumption::ReservationsGone) {
+            Obstacle::Reserved
+        } else if search.members.may_preempt && search.fits(domain, Assumption::LowerPriorityGone) {
+            Obstacle::Evictable
+        } else if search.is_partly_closed(domain) {
+            Obstacle::Exclusive
+        } else {
+            Obstacle::Room
+        };
+        self.reason(obstacle)
+    }
+
+    fn reason(&self, obstacle: Obstacle) -> Reason {
+        let level = match (self.search.required, self.search.anchor) {
+            (_, Some(_)) => Level::OwnDomain,
+            (Some(_), None) => Level::Domain,
+            (None, None) => Level::Cluster,
+        };
+        reasons::at(level, obstacle)
+    }
+
+    /// The domain of a candidate's host, or why the group cannot be there whatever room there is. Without a required
+    /// topology there is one domain, the cluster.
+    fn place(&self, host: Option<HostId>) -> Result<Option<DomainId>, Reason> {
+        if self.search.required.is_none() {
+            return Ok(None);
+        }
+        match host.and_then(|host| self.domain_of(host)) {
+            None => Err(Reason::GroupLabelMissing),
+            Some(domain) if self.search.anchor.is_some_and(|anchor| anchor != domain) => {
+                Err(Reason::GroupInOtherDomain)
+            }
+            domain => Ok(domain),
+        }
+    }
+
+    fn domain_of(&self, host: HostId) -> Option<DomainId> {
+        match self.search.required?.of(host) {
+            HostDomain::In(domain) => Some(domain),
+            HostDomain::MissingLabel | HostDomain::UnknownNode => None,
+        }
+    }
+
+    /// An eviction is worth it where the whole group will then fit, lower-priority pods leaving for the other members too.
+    fn judge_evictions(&self, hosts: &[Option<HostId>], decision: &mut Decision) {
+        let mut open = vec![false; self.question.view.host_numbers()];
+        for (at, host) in hosts.iter().enumerate() {
+            let (Some(host), place) = (*host, self.place(*host)) else { continue };
+            match place {
+                Ok(domain) => {
+                    open[host.index()] = true;
+                    if !self.search.fits_after_evictions(domain, host, &open) {
+                        decision.reject(at, self.reason(Obstacle::Room));
+                    }
+                    open[host.index()] = false;
+                }
+                Err(reason) => decision.reject(at, reason),
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What pods that are in no group see of the slots that are reserved for groups.
+
+use std::collections::HashSet;
+
+use super::availability::{Assumption, Availability, has_slot};
+use super::conflicts::{Neighbour, is_per_host};
+use super::other_groups::Exclusion;
+use crate::decision::{Decision, Reason};
+use crate::ledger::{Entry, HeldSlots, Phase, Slot};
+use crate::model::{Membership, Name};
+use crate::policy::Question;
+use crate::policy::fit::Demand;
+use crate::view::Host;
+
+/// Rejects candidates where the pod would take room that is reserved for a group of the same or a higher priority, or
+/// would be beside a member that does not want it there.
+pub fn filter(question: &Question<'_>, decision: &mut Decision) {
+    if question.view.ledger().reservations().is_empty() {
+        return;
+    }
+    let availability = availability(question);
+    let assumed = hosts_of_assumed_members(question);
+    let open = |entry: &&Entry| entry.phase == Phase::Offered && entry.pod.uid != question.pod.uid;
+    let in_flight: Vec<&Entry> = question.view.ledger().iter().filter(open).collect();
+    let mut await_them = false;
+    for (at, name) in question.candidates.iter().enumerate() {
+        let held: Vec<_> = availability.respected_slots(name).collect();
+        if held.is_empty() && !assumed.contains(&**name) {
+            continue;
+        }
+        let Some(host) = question.view.host(name) else { continue };
+        if !fits_beside(question, &availability, (at, host), &[]) || conflict(question, &held) {
+            decision.reject(at, Reason::ReservedForGroup);
+        } else if !in_flight.is_empty() && !fits_beside(question, &availability, (at, host), &in_flight) {
+            decision.reject(at, Reason::ReservationUndecided);
+            await_them = true;
+        }
+    }
+    if await_them {
+        let expected = in_flight.iter().filter(|entry| !entry.overdue);
+        decision.await_placement_of(expected.map(|entry| entry.pod.uid.clone()));
+    }
+}
+
+/// Keeps members of groups out of domains that other groups have to themselves.
+pub fn keep_out(question: &Question<'_>, membership: &Membership, decision: &mut Decision) {
+    let closed = Exclusion::of(membership, None, question.view).closed;
+    for (at, name) in question.candidates.iter().enumerate().filter(|_| !closed.is_empty()) {
+        let node = question.view.node(name);
+        if node.is_some_and(|node| closed.iter().any(|(key, value)| node.labels.get(key) == Some(value))) {
+            decision.reject(at, Reason::DomainExclusive);
+        }
+    }
+}
+
+fn availability<'a>(question: &Question<'a>) -> Availability<'a> {
+    Availability {
+        view: question.view,
+        group: question.pod.group.as_ref().map(|membership| &*membership.group),
+        asking: Some(&question.pod.uid),
+        priority: question.pod.priority,
+        assumption: Assumption::Nothing,
+    }
+}
+
+/// Hosts that members are to be bound to, as far as is known here. If that fails, kube-scheduler takes the room for free
+/// at once; it is the member's until that is certain.
+fn hosts_of_assumed_members<'a>(question: &Question<'a>) -> HashSet<&'a str> {
+    let entries = question.view.ledger().iter();
+    let place = |entry: &'a Entry| match &entry.phase {
+        Phase::Assumed { node, .. } => {
+            let membership = entry.pod.group.as_ref();
+            let grouped = membership.is_some_and(|membership| membership.has_topology_request());
+            (grouped && entry.pod.priority >= question.pod.priority).then_some(&**node)
+        }
+        Phase::Offered => None,
+    };
+    entries.filter_map(place).collect()
+}
+
+/// Whether there is room for the pod beside what is reserved, also if all that are in flight came here too.
+fn fits_beside<'a>(
+    question: &Question<'a>,
+    availability: &Availability<'a>,
+    (candidate, host): (usize, &'a Host),
+    in_flight: &[&Entry],
+) -> bool {
+    let Some(node) = host.node.as_ref() else { return true };
+    let mut used = availability.used(host);
+    for other in in_flight.iter().filter(|other| !has_slot(&other.pod, host, question.view)) {
+        used.to_mut().arrive(&other.pod.requests);
+    }
+    for victim in question.evicted_from(candidate) {
+        used.to_mut().leave(&victim.allocated);
+    }
+    let pod = question.pod;
+    Demand { requests: &pod.requests, requirements: &pod.requirements }.capacity(node, &used) > 0
+}
+
+/// Whether the pod and a member that has a slot on the host do not go together there.
+fn conflict(question: &Question<'_>, held: &[&HeldSlots]) -> bool {
+    let pod = Neighbour::pod(question.pod);
+    let on_host = |keys: Vec<&Name>| keys.iter().any(|key| is_per_host(key));
+    let either = |slot: &&Slot| slot.anti_affinity.is_some() || question.pod.anti_affinity.is_some();
+    held.iter().any(|held| {
+        let namespace = &held.group.set.namespace;
+        let mut slots = held.slots.iter().filter(either);
+        slots.any(|slot| on_host(pod.conflicts(Neighbour::slot(slot, namespace), question.view)))
+    })
+}

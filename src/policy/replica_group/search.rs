@@ -1,0 +1,407 @@
+//! Where a group goes: a slot for every member that has no place, in one domain, or the reason why there is none.
+//!
+//! ```text
+//!   slots are reserved already   those, as long as there is one for everybody                     (keep)
+//!   members have a place         their domain, and no other
+//!   members are in flight        the domain where slots are reserved for them, and no other       (in_flight)
+//!   else                         every domain is counted                                          (count)
+//!                                those in which everybody may fit are ranked                      (rank)
+//!                                everybody is assigned in the best, else in the next              (packing, subgroups)
+//! ```
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::availability::{Assumption, Availability};
+use super::conflicts::Conflicts;
+use super::count::{Capacity, count};
+use super::host_set::{HostSet, anchor, domains_of};
+use super::in_flight::InFlight;
+use super::members::Members;
+use super::other_groups::{self, Exclusion};
+use super::packing::DomainPacking;
+use super::problem::{Open, Problem};
+use super::rank::{Rank, hash};
+use super::subgroups;
+use crate::config::Packing;
+use crate::decision::ChoiceRule;
+use crate::ledger::Reservation;
+use crate::model::{Name, Pod, Uid};
+use crate::view::{DomainId, Domains, HostDomain, HostId, View};
+
+/// What the operator decides for all groups.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Over which topology the groups of one set are spread.
+    pub spread_key: Option<Name>,
+    /// How members are put on hosts.
+    pub packing: Packing,
+    /// Whether a domain counts as large enough if lower-priority pods can be evicted from it.
+    pub count_on_preemption: bool,
+}
+
+/// A group that looks for a domain.
+pub struct Search<'a> {
+    pub(super) members: &'a Members<'a>,
+    pub(super) view: &'a View,
+    pub(super) settings: &'a Settings,
+    /// The domains of the required topology.
+    pub(super) required: Option<&'a Domains>,
+    /// The domain that the group's members are in.
+    pub(super) anchor: Option<DomainId>,
+    /// What is reserved for it.
+    pub(super) reservation: Option<&'a Arc<Reservation>>,
+    /// The member that asks.
+    pub(super) asking: Option<&'a Pod>,
+    /// The domain that is meant for it: slots are reserved there, or room was made there.
+    pub(super) intended: Option<DomainId>,
+    pub(super) in_flight: InFlight<'a>,
+    exclusion: Exclusion,
+    /// Anti-affinity, under each assumption.
+    conflicts: [OnceCell<Conflicts<'a>>; Assumption::COUNT],
+    /// Groups of the same set, by domain of the topology over which they are spread; counted when first asked for.
+    groups_of_set: OnceCell<HashMap<DomainId, usize>>,
+    /// Whether everybody fits into a domain under an assumption, as found on the way: reasons are read from here.
+    found: RefCell<HashMap<(usize, Option<DomainId>), bool>>,
+}
+
+/// A slot for everybody.
+pub struct Plan {
+    /// The domain of the required topology.
+    pub domain: Option<DomainId>,
+    /// Where the member that asks may go.
+    pub open: Vec<HostId>,
+    /// The reservation that the plan amounts to.
+    pub reservation: Reservation,
+    /// How many sets of hosts would have done, and by which rule this one was chosen.
+    pub choice: (usize, ChoiceRule),
+}
+
+/// What became of the search.
+pub enum Outcome {
+    /// There is a plan.
+    Found(Box<Plan>),
+    /// There is one, but it depends on where some pods go; those that are expected any moment are named.
+    Undecided(Vec<Uid>),
+    /// There is none.
+    None,
+}
+
+/// Hosts in which everybody may fit, by the count.
+struct Candidate<'a> {
+    domain: Option<DomainId>,
+    set: HostSet<'a>,
+    rank: Rank,
+}
+
+impl<'a> Search<'a> {
+    /// Prepares a search. `None` if the view does not provide the required topology.
+    pub fn new(
+        members: &'a Members<'a>,
+        asking: Option<&'a Pod>,
+        view: &'a View,
+        settings: &'a Settings,
+    ) -> Option<Self> {
+        let required = match &members.membership.topology.required {
+            Some(key) => Some(&**view.domains(key)?),
+            None => None,
+        };
+        let anchor = required.and_then(|domains| anchor(members, domains).0);
+        let exclusion = match anchor {
+            Some(_) => Exclusion::of_settled(members, view),
+            None => Exclusion::of(members.membership, required, view),
+        };
+        let reservations = view.ledger().reservations();
+        let reservation = reservations.of(&members.membership.group).filter(|kept| kept.missing > 0);
+        let mut search = Self {
+            members,
+            view,
+            settings,
+            required,
+            anchor,
+            reservation,
+            asking,
+            intended: None,
+            in_flight: InFlight::around(members, asking.map(|pod| &pod.uid), view),
+            exclusion,
+            conflicts: Default::default(),
+            groups_of_set: OnceCell::new(),
+            found: RefCell::default(),
+        };
+        search.intended = search.find_intended();
+        Some(search)
+    }
+
+    fn find_intended(&self) -> Option<DomainId> {
+        let domains = self.required?;
+        if let Some(reservation) = self.reservation {
+            let (_, value) = reservation.domain.as_ref()?;
+            return domains.find(value);
+        }
+        let waiting = self.view.waiting_members(&self.members.membership.group);
+        let nominated = waiting.filter_map(|member| self.view.host_id(member.nominated_node.as_ref()?));
+        domains_of(nominated, domains).into_iter().min()
+    }
+
+    /// The problem under an assumption.
+    pub(super) fn problem<'s>(&'s self, assumption: Assumption, open: Open<'s>) -> Problem<'a, 's> {
+        let availability = Availability {
+            view: self.view,
+            group: Some(&self.members.membership.group),
+            priority: self.members.priority,
+            asking: self.asking.map(|pod| &pod.uid),
+            assumption,
+        };
+        let conflicts =
+            self.conflicts[assumption as usize].get_or_init(|| Conflicts::of(self.members, availability));
+        let (members, packing) = (self.members, self.settings.packing);
+        Problem { members, conflicts, availability, packing, open }
+    }
+
+    /// Looks for a plan. `open` tells where the member that asks may go, by host.
+    pub fn run(&self, assumption: Assumption, open: Open<'_>) -> Outcome {
+        match self.look(self.problem(assumption, open)) {
+            // Everybody has a slot, but for now there is none for the member that asks: who is in flight may be on it.
+            Outcome::Found(plan) if plan.open.is_empty() && self.asking.is_some() => {
+                Outcome::Undecided(self.in_flight.expected_anywhere(self.value_of(plan.domain)))
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn look(&self, problem: Problem<'a, '_>) -> Outcome {
+        if self.in_flight.has_member_without_room() {
+            return Outcome::Undecided(Vec::new());
+        }
+        if let Some(plan) = self.keep_to_reservation(problem) {
+            return Outcome::Found(Box::new(plan));
+        }
+        if let Some(domain) = self.anchor.or(self.intended) {
+            match self.choose(vec![(Some(domain), self.host_set(Some(domain)))], problem) {
+                Outcome::None => {}
+                Outcome::Found(mut plan) => {
+                    let anchored = self.anchor.is_some();
+                    plan.choice.1 = if anchored { ChoiceRule::Anchored } else { ChoiceRule::Reserved };
+                    return Outcome::Found(plan);
+                }
+                undecided @ Outcome::Undecided(_) => return undecided,
+            }
+        }
+        if self.anchor.is_some() {
+            return Outcome::None;
+        }
+        // A member may be on its way into a domain, and the others must not go to another.
+        if self.required.is_some() && self.in_flight.has_members() {
+            return Outcome::Undecided(self.in_flight.expected_members());
+        }
+        let all: Vec<Option<DomainId>> =
+            self.required.map_or_else(|| vec![None], |domains| domains.ids().map(Some).collect());
+        self.choose(all.into_iter().map(|domain| (domain, self.host_set(domain))).collect(), problem)
+    }
+
+    /// The hosts of a domain, unless the group may not be in it for the sake of other groups.
+    pub(super) fn host_set(&self, domain: Option<DomainId>) -> Option<HostSet<'a>> {
+        let set = match (self.required, domain) {
+            (Some(domains), Some(domain)) => HostSet::of(domains, domain),
+            _ => HostSet::everywhere(self.view),
+        };
+        if domain.is_some_and(|domain| self.exclusion.shared.contains(&domain)) {
+            return None;
+        }
+        Some(set.without(&self.exclusion.closed, self.view))
+    }
+
+    /// Both phases: counts every domain, ranks those in which everybody may fit, and assigns everybody in the best one
+    /// whose plan holds wherever pods in flight go.
+    fn choose(&self, sets: Vec<(Option<DomainId>, Option<HostSet<'a>>)>, problem: Problem<'a, '_>) -> Outcome {
+        let mut candidates = Vec::new();
+        for (domain, set) in sets {
+            match set {
+                Some(set) => self.add_candidates(domain, set, &problem, &mut candidates),
+                None => self.remember(problem.assumption(), domain, false),
+            }
+        }
+        let mut drafts = Drafts { search: self, problem, candidates, assigned: Vec::new() };
+        drafts.sort();
+        let ranks: Vec<Rank> = drafts.ranks();
+        let mut undecided = false;
+        while let Some((candidate, mut packing)) = drafts.next() {
+            let value = self.value_of(candidate.domain);
+            if self.in_flight.make_certain(&mut packing, value, (self.members, problem.conflicts)) {
+                let next = ranks.iter().find(|rank| **rank > candidate.rank);
+                let rule = next.map_or(ChoiceRule::OnlyOne, |next| candidate.rank.rule_against(next));
+                let mut plan = self.draw_up(&packing, candidate.domain, &problem);
+                plan.choice = (ranks.len(), rule);
+                return Outcome::Found(Box::new(plan));
+            }
+            // Who is expected any moment is waited for; of who is late, another domain is better than waiting.
+            let expected = self.in_flight.expected_towards(value);
+            if !expected.is_empty() {
+                return Outcome::Undecided(expected);
+            }
+            undecided = true;
+        }
+        if undecided { Outcome::Undecided(Vec::new()) } else { Outcome::None }
+    }
+
+    /// Counts one domain, and the domains of the preferred topology within it.
+    fn add_candidates(
+        &self,
+        domain: Option<DomainId>,
+        set: HostSet<'a>,
+        problem: &Problem<'a, '_>,
+        candidates: &mut Vec<Candidate<'a>>,
+    ) {
+        let members = self.members;
+        let capacity = count(&set, problem);
+        let fits = capacity.fits(members);
+        self.remember(problem.assumption(), domain, fits);
+        if !fits || !capacity.has_room_for_asking {
+            return;
+        }
+        let rank = |set: &HostSet<'_>, capacity: &Capacity, beyond_preferred: bool, narrower: Option<&Name>| Rank {
+            evictions: 0,
+            beyond_preferred,
+            // Without a required topology there is nothing to choose but a domain of the preferred one.
+            groups_of_set: if self.required.is_some() || narrower.is_some() { self.groups_near(set) } else { 0 },
+            left_over: capacity.left_over(members),
+            hash: hash(&members.membership.group, [self.value_of(domain), narrower]),
+        };
+        let preferred = &members.membership.topology.preferred;
+        let narrower = preferred.as_ref().and_then(|key| self.view.domains(key));
+        let whole = rank(&set, &capacity, narrower.is_some(), None);
+        if let Some(narrower) = narrower {
+            // Members that have a place are in one such domain, or it is too late.
+            let inhabited = domains_of(members.placed.iter().map(|placed| placed.host), narrower);
+            let possible = |part: &HostSet<'_>| inhabited.iter().all(|home| Some(*home) == part.domain);
+            for part in set.divided_by(narrower).into_iter().filter(possible) {
+                let capacity = count(&part, problem);
+                if capacity.fits(members) && capacity.has_room_for_asking {
+                    let value = part.domain.map(|part| narrower.value(part));
+                    let rank = rank(&part, &capacity, false, value);
+                    candidates.push(Candidate { domain, set: part, rank });
+                }
+            }
+        }
+        candidates.push(Candidate { domain, set, rank: whole });
+    }
+
+    pub(super) fn draw_up(
+        &self,
+        packing: &DomainPacking<'a, '_>,
+        domain: Option<DomainId>,
+        problem: &Problem<'a, '_>,
+    ) -> Plan {
+        let who = (self.members, problem.conflicts);
+        let lost = match self.asking {
+            Some(_) => self.in_flight.loss_for_asking(packing, self.value_of(domain), who),
+            None => 0,
+        };
+        Plan {
+            domain,
+            open: packing.hosts_for_asking(lost),
+            reservation: self.reservation_of(packing, domain),
+            choice: (1, ChoiceRule::Reserved),
+        }
+    }
+
+    /// How many groups of the same set are in the wider domain around some hosts.
+    fn groups_near(&self, set: &HostSet<'_>) -> usize {
+        let domains = self.settings.spread_key.as_ref().and_then(|key| self.view.domains(key));
+        // Who has a place has no choice.
+        let Some(domains) = domains.filter(|_| self.members.placed.is_empty()) else { return 0 };
+        let wider = set.hosts.first().map(|host| domains.of(*host));
+        let Some(HostDomain::In(wider)) = wider else { return 0 };
+        let count = || other_groups::of_same_set(&self.members.membership.group, domains, self.view);
+        self.groups_of_set.get_or_init(count).get(&wider).copied().unwrap_or_default()
+    }
+
+    /// The value of a domain of the required topology.
+    pub(super) fn value_of(&self, domain: Option<DomainId>) -> Option<&'a Name> {
+        domain.and_then(|domain| Some(self.required?.value(domain)))
+    }
+
+    /// Whether everybody fits into a domain under an assumption, the member that asks anywhere in it. What the search
+    /// found on its way is not looked for again.
+    pub fn fits(&self, domain: Option<DomainId>, assumption: Assumption) -> bool {
+        let known = self.found.borrow().get(&(assumption as usize, domain)).copied();
+        known.unwrap_or_else(|| {
+            let problem = self.problem(assumption, None);
+            let set = self.host_set(domain);
+            let fits = set.is_some_and(|set| count(&set, &problem).fits(self.members));
+            self.remember(assumption, domain, fits);
+            fits
+        })
+    }
+
+    /// Whether other groups leave only a part of a domain to this one.
+    pub fn is_partly_closed(&self, domain: Option<DomainId>) -> bool {
+        let all = self.required.zip(domain).map_or(0, |(domains, domain)| domains.hosts(domain).len());
+        self.host_set(domain).is_some_and(|set| set.hosts.len() < all)
+    }
+
+    fn remember(&self, assumption: Assumption, domain: Option<DomainId>, fits: bool) {
+        self.found.borrow_mut().insert((assumption as usize, domain), fits);
+    }
+}
+
+/// Candidates in the order in which everybody is assigned.
+struct Drafts<'a, 's> {
+    search: &'s Search<'a>,
+    problem: Problem<'a, 's>,
+    /// Best first.
+    candidates: Vec<Candidate<'a>>,
+    /// Where evictions count: those that have been assigned to, for how many are needed is not known before; best first.
+    assigned: Vec<(Candidate<'a>, DomainPacking<'a, 's>)>,
+}
+
+impl<'a, 's> Drafts<'a, 's> {
+    fn sort(&mut self) {
+        if self.problem.assumption() == Assumption::LowerPriorityGone {
+            for mut candidate in std::mem::take(&mut self.candidates) {
+                if let Some(packing) = self.assign(&candidate) {
+                    candidate.rank.evictions = self.evictions(&packing);
+                    self.assigned.push((candidate, packing));
+                }
+            }
+            self.assigned.sort_by_key(|(candidate, _)| std::cmp::Reverse(candidate.rank));
+        }
+        self.candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.rank));
+    }
+
+    fn ranks(&self) -> Vec<Rank> {
+        let candidates = self.candidates.iter().chain(self.assigned.iter().map(|(candidate, _)| candidate));
+        let mut ranks: Vec<_> = candidates.map(|candidate| candidate.rank).collect();
+        ranks.sort_unstable();
+        ranks
+    }
+
+    /// The best of those that are left, with everybody assigned.
+    fn next(&mut self) -> Option<(Candidate<'a>, DomainPacking<'a, 's>)> {
+        if let Some(assigned) = self.assigned.pop() {
+            return Some(assigned);
+        }
+        while let Some(candidate) = self.candidates.pop() {
+            if let Some(packing) = self.assign(&candidate) {
+                return Some((candidate, packing));
+            }
+        }
+        None
+    }
+
+    fn assign(&self, candidate: &Candidate<'a>) -> Option<DomainPacking<'a, 's>> {
+        let packing = subgroups::assign(&candidate.set, self.problem);
+        let preferred = self.search.members.membership.topology.preferred.is_some();
+        if packing.is_none() && (candidate.rank.beyond_preferred || !preferred) {
+            self.search.remember(self.problem.assumption(), candidate.domain, false);
+        }
+        packing
+    }
+
+    /// How many lower-priority pods are on the nodes where not everybody who is assigned there would fit beside them.
+    fn evictions(&self, packing: &DomainPacking<'a, '_>) -> usize {
+        let evicted = |pod: &&Pod| self.problem.availability.may_evict(pod) && !pod.terminating;
+        packing.pods_in_the_way().filter(evicted).count()
+    }
+}
