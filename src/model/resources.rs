@@ -103,10 +103,12 @@ impl Resources {
             Dimension::Memory => self.memory,
             Dimension::EphemeralStorage => self.ephemeral_storage,
             // Names are shared, so that mostly comparing addresses is enough.
-            Dimension::Scalar(name) => match self.scalars.iter().find(|(known, _)| Arc::ptr_eq(known, name)) {
-                Some((_, amount)) => *amount,
-                None => self.scalar(name),
-            },
+            Dimension::Scalar(name) => {
+                match self.scalars.iter().find(|(known, _)| Arc::ptr_eq(known, name)) {
+                    Some((_, amount)) => *amount,
+                    None => self.scalar(name),
+                }
+            }
         }
     }
 

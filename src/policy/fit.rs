@@ -47,7 +47,8 @@ pub enum Predicate {
 
 impl Predicate {
     /// All, in the order in which kube-scheduler looks for them.
-    pub const ALL: [Predicate; 4] = [Predicate::Unschedulable, Predicate::Taints, Predicate::NodeAffinity, Predicate::Resources];
+    pub const ALL: [Predicate; 4] =
+        [Predicate::Unschedulable, Predicate::Taints, Predicate::NodeAffinity, Predicate::Resources];
 }
 
 impl Demand<'_> {
@@ -59,8 +60,7 @@ impl Demand<'_> {
 
     /// Whether the node would do if all of it were free.
     pub fn suits(&self, node: &Node) -> bool {
-        let schedulable =
-            || !node.unschedulable || self.requirements.tolerate(&[Taint::of_cordoned_nodes()]);
+        let schedulable = || !node.unschedulable || self.requirements.tolerate(&[Taint::of_cordoned_nodes()]);
         schedulable() && self.requirements.tolerate(&node.taints) && self.requirements.allow(node)
     }
 
@@ -87,7 +87,9 @@ impl Demand<'_> {
     pub fn judge(&self, predicate: Predicate, node: &Node, used: &Used) -> Verdict {
         let requirements = self.requirements;
         let fails = match predicate {
-            Predicate::Unschedulable => node.unschedulable && !requirements.tolerate(&[Taint::of_cordoned_nodes()]),
+            Predicate::Unschedulable => {
+                node.unschedulable && !requirements.tolerate(&[Taint::of_cordoned_nodes()])
+            }
             Predicate::Taints => !requirements.tolerate(&node.taints),
             Predicate::NodeAffinity => !requirements.allow(node),
             Predicate::Resources => return self.judge_room(node, used),

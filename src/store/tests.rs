@@ -95,7 +95,7 @@ async fn changes_tell_kinds_pods_and_groups() {
     store.apply([upsert(pod("early"))]);
     let mut subscription = store.subscribe();
     let member = pod("member").annotation("berth.dev/group", "ring");
-    let group = member.clone().build().group.expect("a member").group;
+    let group = member.clone().build().group.expect("a member").group.clone();
 
     let kinds = |kinds: &[Kind]| kinds.iter().copied().collect::<Kinds>();
     let mut step = async |what: &str, expected: Changes, change: &dyn Fn(&Store)| {

@@ -26,7 +26,12 @@ fn room_is_what_is_left_and_a_node_that_is_too_small_stays_so() {
     for (name, requests, used, expected) in [
         ("an empty node", resources(4_000, 1_000, 8), Used::default(), Verdict::Fits),
         ("exactly what is left", resources(1_000, 0, 1), used(1, resources(3_000, 1_000, 7)), Verdict::Fits),
-        ("a bit too much", resources(1_001, 0, 0), used(1, resources(3_000, 0, 0)), blocked(Predicate::Resources, true)),
+        (
+            "a bit too much",
+            resources(1_001, 0, 0),
+            used(1, resources(3_000, 0, 0)),
+            blocked(Predicate::Resources, true),
+        ),
         ("too small", resources(4_001, 0, 0), Used::default(), blocked(Predicate::Resources, false)),
         (
             "too small in one respect is enough",
@@ -43,7 +48,12 @@ fn room_is_what_is_left_and_a_node_that_is_too_small_stays_so() {
             Verdict::Fits,
         ),
         ("the last place", resources(0, 0, 0), used(109, Resources::default()), Verdict::Fits),
-        ("no place", resources(0, 0, 0), used(110, Resources::default()), blocked(Predicate::Resources, true)),
+        (
+            "no place",
+            resources(0, 0, 0),
+            used(110, Resources::default()),
+            blocked(Predicate::Resources, true),
+        ),
         (
             "a resource that no node has",
             Resources::new(0, 0, 0, [("b.com/x".into(), 1)]),

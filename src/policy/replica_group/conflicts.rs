@@ -128,7 +128,8 @@ impl<'a> Conflicts<'a> {
         let guards = |pod: &Pod| pod.anti_affinity.is_some() && self.availability.counts(pod);
         self.hosts_are_guarded
             && host.pods.iter().filter(|pod| guards(pod)).any(|pod| {
-                let mut here = pod.anti_affinity_terms().iter().filter(|term| is_per_host(&term.topology_key));
+                let mut here =
+                    pod.anti_affinity_terms().iter().filter(|term| is_per_host(&term.topology_key));
                 here.any(|term| term.matches(own, self.availability.view))
             })
     }

@@ -58,10 +58,11 @@ impl Capacity {
         let others = members.classes().filter(|other| *other != main).map(|other| members.class(other));
         let converted = others.map(|other| {
             let requested = |dimension: Dimension<'_>| i128::from(other.requests.amount(dimension).max(0));
-            let times = class.requests.dimensions().filter(|(_, amount)| *amount > 0).map(|(dimension, amount)| {
-                let all = requested(dimension) * i128::try_from(other.count).unwrap_or(i128::MAX);
-                all.div_euclid(i128::from(amount)) + i128::from(all % i128::from(amount) > 0)
-            });
+            let times =
+                class.requests.dimensions().filter(|(_, amount)| *amount > 0).map(|(dimension, amount)| {
+                    let all = requested(dimension) * i128::try_from(other.count).unwrap_or(i128::MAX);
+                    all.div_euclid(i128::from(amount)) + i128::from(all % i128::from(amount) > 0)
+                });
             usize::try_from(times.max().unwrap_or(0)).unwrap_or(usize::MAX)
         });
         let taken = converted.fold(class.count, usize::saturating_add);

@@ -93,7 +93,9 @@ mod tests {
 
     fn racks_in_blocks() -> View {
         let mut view = View::default();
-        for (name, block, rack) in [("a", "b1", "r1"), ("b", "b1", "r2"), ("c", "b2", "r3"), ("d", "b1", "r1")] {
+        for (name, block, rack) in
+            [("a", "b1", "r1"), ("b", "b1", "r2"), ("c", "b2", "r3"), ("d", "b1", "r1")]
+        {
             let node = node(name).label("block", block).label("rack", rack).build();
             view.apply(Change::Upsert(Object::Node(Arc::new(node))));
         }

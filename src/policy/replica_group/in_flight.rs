@@ -53,7 +53,9 @@ impl<'a> InFlight<'a> {
             let membership = entry.pod.group.as_ref();
             let reservation = membership.and_then(|membership| reservations.of(&membership.group));
             let fixed = reservation.and_then(|reservation| reservation.domain.as_ref());
-            fixed.is_some_and(|(key, value)| Some(key) == self.key && domain.is_some() && Some(value) != domain)
+            fixed.is_some_and(|(key, value)| {
+                Some(key) == self.key && domain.is_some() && Some(value) != domain
+            })
         };
         self.others.iter().copied().filter(move |entry| !elsewhere(entry))
     }

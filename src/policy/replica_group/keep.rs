@@ -68,8 +68,8 @@ impl<'a> Search<'a> {
 
     /// Whether what is reserved is of no use any more: nobody is there or on the way, and not everybody would fit.
     pub(super) fn is_reservation_useless(&self) -> bool {
-        let intended = self.intended.is_none()
-            || !self.fits(self.intended, super::availability::Assumption::Nothing);
+        let intended =
+            self.intended.is_none() || !self.fits(self.intended, super::availability::Assumption::Nothing);
         self.reservation.is_some()
             && self.members.placed.is_empty()
             && !self.in_flight.has_members()

@@ -43,16 +43,22 @@ impl Exclusion {
                 }
             }
         }
-        for reservation in view.ledger().reservations().iter().filter(|reservation| *reservation.group != *own) {
-            if let (true, Some((key, value))) =
-                (reservation.exclusive.is_some_and(|scope| scope.covers(&reservation.group, own)), &reservation.domain)
-            {
+        for reservation in
+            view.ledger().reservations().iter().filter(|reservation| *reservation.group != *own)
+        {
+            if let (true, Some((key, value))) = (
+                reservation.exclusive.is_some_and(|scope| scope.covers(&reservation.group, own)),
+                &reservation.domain,
+            ) {
                 exclusion.close(key, Some(value));
             }
             if membership.topology.exclusive.is_some_and(|scope| scope.covers(own, &reservation.group))
                 && let Some(domains) = domains
             {
-                reservation.slots.iter().for_each(|slot| exclusion.exclude_domain_of(view.host_id(&slot.host), domains));
+                reservation
+                    .slots
+                    .iter()
+                    .for_each(|slot| exclusion.exclude_domain_of(view.host_id(&slot.host), domains));
             }
         }
         exclusion
@@ -112,7 +118,10 @@ pub fn of_same_set(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<Do
         members.for_each(|member| add(group, &group.index, view.place_of(&member.uid)));
     }
     for reservation in view.ledger().reservations().iter() {
-        reservation.slots.iter().for_each(|slot| add(&reservation.group, &reservation.group.index, Some(&slot.host)));
+        reservation
+            .slots
+            .iter()
+            .for_each(|slot| add(&reservation.group, &reservation.group.index, Some(&slot.host)));
     }
     let mut count = HashMap::new();
     for (domain, _) in found {
@@ -122,7 +131,12 @@ pub fn of_same_set(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<Do
 }
 
 /// Domains of a topology key that parts of other groups in the namespace have to themselves, or will have.
-pub fn domains_of_other_subgroups(key: &Name, own: &GroupKey, domains: &Domains, view: &View) -> HashSet<DomainId> {
+pub fn domains_of_other_subgroups(
+    key: &Name,
+    own: &GroupKey,
+    domains: &Domains,
+    view: &View,
+) -> HashSet<DomainId> {
     let other = |group: &GroupKey| *group != *own && group.set.namespace == own.set.namespace;
     let divided = |pod: &Pod| {
         let parts = pod.group.as_ref().and_then(|membership| membership.subgroup.as_ref());

@@ -49,15 +49,18 @@ mod tests {
     use super::Rank;
     use crate::decision::ChoiceRule;
 
-    const BASE: Rank =
-        Rank { evictions: 1, beyond_preferred: true, groups_of_set: 1, left_over: 1, hash: 1 };
+    const BASE: Rank = Rank { evictions: 1, beyond_preferred: true, groups_of_set: 1, left_over: 1, hash: 1 };
 
     #[test]
     fn each_criterion_outweighs_all_that_follow() {
         let worst = Rank { left_over: 99, hash: 99, ..BASE };
         for (name, better, rule) in [
             ("fewer evictions", Rank { evictions: 0, groups_of_set: 9, ..worst }, ChoiceRule::FewerEvictions),
-            ("one preferred domain", Rank { beyond_preferred: false, groups_of_set: 9, ..worst }, ChoiceRule::Preferred),
+            (
+                "one preferred domain",
+                Rank { beyond_preferred: false, groups_of_set: 9, ..worst },
+                ChoiceRule::Preferred,
+            ),
             ("fewer groups near", Rank { groups_of_set: 0, ..worst }, ChoiceRule::FewerGroupsOfSet),
             ("less left over", Rank { left_over: 0, hash: 99, ..BASE }, ChoiceRule::BestFit),
             ("the hash", Rank { hash: 0, ..BASE }, ChoiceRule::Hash),

@@ -214,7 +214,11 @@ impl<'a> Search<'a> {
 
     /// Both phases: counts every domain, ranks those in which everybody may fit, and assigns everybody in the best one
     /// whose plan holds wherever pods in flight go.
-    fn choose(&self, sets: Vec<(Option<DomainId>, Option<HostSet<'a>>)>, problem: Problem<'a, '_>) -> Outcome {
+    fn choose(
+        &self,
+        sets: Vec<(Option<DomainId>, Option<HostSet<'a>>)>,
+        problem: Problem<'a, '_>,
+    ) -> Outcome {
         let mut candidates = Vec::new();
         for (domain, set) in sets {
             match set {
@@ -260,14 +264,19 @@ impl<'a> Search<'a> {
         if !fits || !capacity.has_room_for_asking {
             return;
         }
-        let rank = |set: &HostSet<'_>, capacity: &Capacity, beyond_preferred: bool, narrower: Option<&Name>| Rank {
-            evictions: 0,
-            beyond_preferred,
-            // Without a required topology there is nothing to choose but a domain of the preferred one.
-            groups_of_set: if self.required.is_some() || narrower.is_some() { self.groups_near(set) } else { 0 },
-            left_over: capacity.left_over(members),
-            hash: hash(&members.membership.group, [self.value_of(domain), narrower]),
-        };
+        let rank =
+            |set: &HostSet<'_>, capacity: &Capacity, beyond_preferred: bool, narrower: Option<&Name>| Rank {
+                evictions: 0,
+                beyond_preferred,
+                // Without a required topology there is nothing to choose but a domain of the preferred one.
+                groups_of_set: if self.required.is_some() || narrower.is_some() {
+                    self.groups_near(set)
+                } else {
+                    0
+                },
+                left_over: capacity.left_over(members),
+                hash: hash(&members.membership.group, [self.value_of(domain), narrower]),
+            };
         let preferred = &members.membership.topology.preferred;
         let narrower = preferred.as_ref().and_then(|key| self.view.domains(key));
         let whole = rank(&set, &capacity, narrower.is_some(), None);
