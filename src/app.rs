@@ -1,39 +1,42 @@
-//! The composition root: makes the parts, starts their tasks, and ends them.
+//! The composition root: makes the parts, starts what runs, and stops it.
+//!
+//! ```text
+//!   connect     where the cluster comes from: an API server that is followed, or a file
+//!   listeners   where requests come in, as a list: an address, its certificates, who answers
+//!   services    what runs in the background, as a list: supervised, begun anew after a panic
+//!   reload      the service that takes in changed configuration and certificates
+//!   upkeep      the service that expires and sweeps
+//! ```
 
+mod connect;
+mod listeners;
 mod reload;
+mod services;
 mod upkeep;
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use anyhow::{Context, bail};
-use futures::FutureExt;
-use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
-
-use crate::cluster::api::Api;
-use crate::cluster::binder::ApiBinder;
-use crate::cluster::snapshot_file::{self, Loaded};
-use crate::cluster::watch::Follower;
-use crate::cluster::{Binder, EventRecorder, Freshness};
+use self::connect::{Connected, connect};
+use self::listeners::{Endpoint, RunningListeners};
+use self::reload::{ReloadMetrics, Reloader};
+use self::services::{RunningServices, Service};
+use self::upkeep::Upkeep;
+use crate::cluster::Freshness;
+use crate::cluster::freshness::FreshnessMetrics;
 use crate::config::{self, Config, Tls};
 use crate::json::Interner;
-use crate::logging::LevelControl;
-use crate::metrics::Metrics;
-use crate::model::Kind;
+use crate::logging::{LevelControl, LogMetrics, Throttle};
+use crate::metrics::Registry;
 use crate::server::admin::AdminService;
-use crate::server::listener::{self, Listening};
-use crate::server::tls::Certificates;
+use crate::server::listener::ConnectionMetrics;
+use crate::server::verbs_metrics::RequestMetrics;
 use crate::server::verbs_service::VerbsService;
 use crate::store::Store;
-use crate::verbs::{GroupEvents, Verbs};
-use crate::view::change::Change;
+use crate::verbs::{GroupEvents, GroupMetrics, Verbs, VerbsMetrics};
 
 /// What `berth serve` was told.
 #[derive(Clone, Debug)]
@@ -68,23 +71,21 @@ pub struct App {
     /// The cluster, for whoever embeds Berth and has news of it.
     pub store: Arc<Store>,
     draining: Arc<AtomicBool>,
-    stop_verbs: watch::Sender<bool>,
-    stop_admin: watch::Sender<bool>,
-    verbs_server: JoinHandle<()>,
-    admin_server: JoinHandle<()>,
-    background: Vec<JoinHandle<()>>,
+    listeners: RunningListeners,
+    services: RunningServices,
 }
 
 /// What all parts share.
 struct Shared {
-    metrics: Arc<Metrics>,
+    registry: Arc<Registry>,
+    log_metrics: LogMetrics,
     interner: Arc<Interner>,
     store: Arc<Store>,
     freshness: Arc<Freshness>,
 }
 
 impl App {
-    /// Starts everything; returns once both ports accept connections.
+    /// Starts everything; returns once all ports accept connections.
     pub async fn start(options: Options, level: Option<LevelControl>) -> anyhow::Result<Self> {
         // Read before it is loaded: a change made since then is a change to the reloader.
         let seen = options.config.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
@@ -92,241 +93,127 @@ impl App {
             Some(path) => config::load(path)?,
             None => Config::default(),
         };
-        let tls = config.server.tls.as_ref();
-        for address in [options.listen, options.admin_listen] {
-            require_safe(address, tls.is_some(), config.server.insecure)?;
-        }
-        let verbs_certificates = tls.map(Certificates::load).transpose()?.map(Arc::new);
-        let admin_certificates = admin_certificates(tls, options.admin_listen)?.map(Arc::new);
-        let certificates: Vec<_> = verbs_certificates.iter().chain(&admin_certificates).cloned().collect();
-        let shared = Shared::new(config)?;
-        let verbs_listener = bind(options.listen).await?;
-        let admin_listener = bind(options.admin_listen).await?;
-        let verbs_address = verbs_listener.local_addr()?;
-        let admin_address = admin_listener.local_addr()?;
+        let server = config.server.clone();
+        let tls = server.tls.as_ref();
+        let admin_tls = admin_tls(tls, options.admin_listen);
+        let verbs_endpoint = Endpoint::bind("verbs", options.listen, tls, &server).await?;
+        let admin_endpoint =
+            Endpoint::bind("admin", options.admin_listen, admin_tls.as_ref(), &server).await?;
+        let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
 
-        let Connected { api, binder, event_recorder, mut background } =
+        let shared = Shared::new(config)?;
+        let Connected { api, binder, event_recorder, mut services } =
             connect(&options.source, &shared).await?;
-        let group_events = Arc::new(GroupEvents::new(event_recorder, shared.metrics.clone()));
-        background.push(shared.keep_up(group_events.clone()));
-        if let Some(file) = options.config {
-            let reloader = reload::Reloader {
-                file,
-                seen,
-                store: shared.store.clone(),
-                certificates,
-                metrics: shared.metrics.clone(),
-            };
-            background.push(tokio::spawn(reloader.run()));
-        }
+        let group_metrics = GroupMetrics::register(&shared.registry)?;
+        let group_events = Arc::new(GroupEvents::new(event_recorder, group_metrics));
+        let (shown, store) = (group_events.clone(), shared.store.clone());
+        shared.registry.before_rendering(move || shown.publish(&store.view()));
         let draining = Arc::new(AtomicBool::new(false));
+        let verbs_metrics =
+            VerbsMetrics::register(&shared.registry, shared.store.snapshot().engine().metrics())?;
+
+        let upkeep = Upkeep {
+            store: shared.store.clone(),
+            freshness: shared.freshness.clone(),
+            interner: shared.interner.clone(),
+            group_events: group_events.clone(),
+        };
+        services.push(Service::new("upkeep", move || upkeep.clone().run()));
+        let reload_metrics = ReloadMetrics::register(&shared.registry)?;
+        if let Some(file) = options.config {
+            let endpoints = [&verbs_endpoint, &admin_endpoint];
+            let reloader = Arc::new(Reloader {
+                file,
+                seen: seen.into(),
+                store: shared.store.clone(),
+                certificates: endpoints.into_iter().filter_map(Endpoint::certificates).collect(),
+                metrics: reload_metrics,
+            });
+            services.push(Service::new("reload", move || reloader.clone().run()));
+        }
+
         let admin = Arc::new(AdminService {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
-            metrics: shared.metrics.clone(),
-            group_events: group_events.clone(),
+            registry: shared.registry.clone(),
             api,
             level,
             draining: draining.clone(),
         });
-        let verbs = Arc::new(VerbsService::new(Arc::new(Verbs {
+        let verbs = Arc::new(Verbs {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
             binder,
             interner: shared.interner.clone(),
             group_events,
-            metrics: shared.metrics.clone(),
-        })));
-
-        let (stop_verbs, verbs_stopped) = watch::channel(false);
-        let (stop_admin, admin_stopped) = watch::channel(false);
-        let verbs_server = tokio::spawn(listener::serve(
-            verbs_listener,
-            shared.listening("verbs", verbs_certificates),
-            move |request| {
+            metrics: verbs_metrics,
+        });
+        let request_metrics = RequestMetrics::register(&shared.registry)?;
+        let verbs = Arc::new(VerbsService::new(verbs, request_metrics, shared.throttle()));
+        let connections = ConnectionMetrics::register(&shared.registry)?;
+        // They are stopped in this order: the admin port still tells how the verbs' requests come to their end.
+        let listeners = vec![
+            verbs_endpoint.answered_by(&server, connections.clone(), move |request| {
                 let verbs = verbs.clone();
                 async move { verbs.handle(request).await }
-            },
-            shared.metrics.clone(),
-            verbs_stopped,
-        ));
-        let admin_server = tokio::spawn(listener::serve(
-            admin_listener,
-            shared.listening("admin", admin_certificates),
-            move |request| {
+            }),
+            admin_endpoint.answered_by(&server, connections, move |request| {
                 let admin = admin.clone();
                 async move { admin.handle(request).await }
-            },
-            shared.metrics.clone(),
-            admin_stopped,
-        ));
+            }),
+        ];
         Ok(Self {
             verbs_address,
             admin_address,
             store: shared.store,
             draining,
-            stop_verbs,
-            stop_admin,
-            verbs_server,
-            admin_server,
-            background,
+            services: RunningServices::start(services),
+            listeners: RunningListeners::start(listeners),
         })
     }
 
     /// Prints where it listens: the one line on standard output that others wait for.
-    pub fn announce(&self) -> std::io::Result<()> {
+    pub fn print_addresses(&self) -> std::io::Result<()> {
         let mut out = std::io::stdout().lock();
-        writeln!(out, "listening verbs={} admin={}", self.verbs_address, self.admin_address)?;
+        write!(out, "listening")?;
+        for (name, address) in self.listeners.addresses() {
+            write!(out, " {name}={address}")?;
+        }
+        writeln!(out)?;
         out.flush()
     }
 
     /// Stops in order: not ready, no new connections, requests under way finish, then the rest.
     pub async fn stop(self) {
         self.draining.store(true, Ordering::Relaxed);
-        let _ = self.stop_verbs.send(true);
-        let _ = self.verbs_server.await;
-        let _ = self.stop_admin.send(true);
-        let _ = self.admin_server.await;
-        for task in self.background {
-            task.abort();
-        }
+        self.listeners.stop().await;
+        self.services.stop();
     }
 }
 
 impl Shared {
-    fn keep_up(&self, group_events: Arc<GroupEvents>) -> JoinHandle<()> {
-        let (store, freshness, interner) =
-            (self.store.clone(), self.freshness.clone(), self.interner.clone());
-        tokio::spawn(async move {
-            let upkeep =
-                || upkeep::run(store.clone(), freshness.clone(), interner.clone(), group_events.clone());
-            supervise("upkeep", || {}, upkeep).await;
-        })
-    }
-
     fn new(config: Config) -> anyhow::Result<Self> {
-        let metrics = Arc::new(Metrics::new()?);
-        let store = Arc::new(Store::new(config, metrics.clone()));
-        Ok(Self { interner: Arc::default(), store, freshness: Arc::default(), metrics })
+        let registry = Arc::new(Registry::new()?);
+        let build_info = registry.float_gauge("build_info", "The version running.", &["version"])?;
+        build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+        let log_metrics = LogMetrics::register(&registry)?;
+        let store = Arc::new(Store::new(config, &registry)?);
+        let shown = store.clone();
+        registry.before_rendering(move || shown.refresh_metrics());
+        let freshness = Arc::new(Freshness::default());
+        let (shown, metrics) = (freshness.clone(), FreshnessMetrics::register(&registry)?);
+        registry.before_rendering(move || shown.publish(&metrics));
+        Ok(Self { registry, log_metrics, interner: Arc::default(), store, freshness })
     }
 
-    fn listening(&self, name: &'static str, certificates: Option<Arc<Certificates>>) -> Listening {
-        let snapshot = self.store.snapshot();
-        let server = &snapshot.config().server;
-        Listening {
-            name,
-            certificates,
-            idle: server.timeouts.idle.0,
-            max_connections: server.limits.max_connections,
-            drain: server.timeouts.drain.0,
-        }
+    fn throttle(&self) -> Throttle {
+        Throttle::new(self.log_metrics.clone())
     }
-
-    fn load(&self, loaded: Loaded) {
-        let Loaded { objects, other_kinds, undecodable } = loaded;
-        tracing::info!(objects = objects.len(), other_kinds, undecodable, "snapshot loaded");
-        for (reason, count) in [("other_kind", other_kinds), ("undecodable", undecodable)] {
-            self.metrics.snapshot_skipped.with_label_values(&[reason]).inc_by(count as u64);
-        }
-        self.store.apply(objects.into_iter().map(Change::Upsert));
-        self.freshness.mark_all_current();
-    }
-}
-
-/// What comes from where the cluster is.
-struct Connected {
-    api: Option<Api>,
-    binder: Binder,
-    event_recorder: EventRecorder,
-    background: Vec<JoinHandle<()>>,
-}
-
-async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<Connected> {
-    match source {
-        Source::SnapshotFile(path) => shared.load(snapshot_file::load(path, &shared.interner)?),
-        Source::SnapshotText(text) => shared.load(snapshot_file::parse(text, &shared.interner)?),
-        Source::ApiServer(kubeconfig) => {
-            let client = client(kubeconfig.as_ref()).await?;
-            let api = Api::new(client.clone(), shared.interner.clone(), shared.metrics.clone());
-            let follower = Follower {
-                api: api.clone(),
-                store: shared.store.clone(),
-                freshness: shared.freshness.clone(),
-                metrics: shared.metrics.clone(),
-            };
-            let follow = |kind| {
-                let follower = follower.clone();
-                tokio::spawn(async move {
-                    // A kind that nobody follows any more must not pass for current.
-                    let cut = || follower.freshness.mark_cut(kind);
-                    supervise(kind.label(), cut, || follower.clone().follow(kind)).await;
-                })
-            };
-            let mut background: Vec<_> = Kind::ALL.into_iter().map(follow).collect();
-            let (event_recorder, posting) = EventRecorder::posting(client.clone(), shared.metrics.clone());
-            background.push(tokio::spawn(posting));
-            let patience = shared.store.snapshot().config().server.timeouts.bind.0;
-            let binder = Binder::Api(ApiBinder::new(client, patience));
-            return Ok(Connected { api: Some(api), binder, event_recorder, background });
-        }
-    }
-    Ok(Connected {
-        api: None,
-        binder: Binder::InMemory(shared.store.clone()),
-        event_recorder: EventRecorder::silent(shared.metrics.clone()),
-        background: Vec::new(),
-    })
-}
-
-/// Runs a task that should never end; begins it anew, after a pause, if it panics.
-async fn supervise<F: Future<Output = ()>>(task: &str, on_panic: impl Fn(), begin: impl Fn() -> F) {
-    while AssertUnwindSafe(begin()).catch_unwind().await.is_err() {
-        on_panic();
-        tracing::error!(task, "task panicked, beginning it anew");
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-}
-
-async fn client(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Client> {
-    let mut config = match kubeconfig {
-        Some(path) => {
-            let file = kube::config::Kubeconfig::read_from(path)
-                .with_context(|| format!("cannot use kubeconfig {}", path.display()))?;
-            kube::Config::from_custom_kubeconfig(file, &kube::config::KubeConfigOptions::default())
-                .await
-                .with_context(|| format!("cannot use kubeconfig {}", path.display()))?
-        }
-        None => kube::Config::infer().await.context(
-            "found neither a kubeconfig nor an in-cluster account; pass --kubeconfig FILE, \
-             or --snapshot FILE to serve a cluster from a file",
-        )?,
-    };
-    // Watches bring their own pauses; a binding repeated behind our back would be told "already bound".
-    config.default_retry = false;
-    Ok(kube::Client::try_from(config)?)
-}
-
-async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    listener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
 }
 
 /// Probes and scrapers bring no certificates of their own, so the admin port asks for none; and on loopback
 /// it is plain, as kubelets and people expect.
-fn admin_certificates(tls: Option<&Tls>, address: SocketAddr) -> anyhow::Result<Option<Certificates>> {
-    match tls {
-        Some(tls) if !address.ip().is_loopback() => {
-            Ok(Some(Certificates::load(&Tls { client_ca_file: None, ..tls.clone() })?))
-        }
-        _ => Ok(None),
-    }
-}
-
-fn require_safe(address: SocketAddr, encrypted: bool, insecure: bool) -> anyhow::Result<()> {
-    if !encrypted && !insecure && !address.ip().is_loopback() {
-        bail!(
-            "refusing plain HTTP on {address}, which others can reach: set server.tls in the \
-             configuration, or server.insecure: true if the network is trusted"
-        );
-    }
-    Ok(())
+fn admin_tls(tls: Option<&Tls>, address: SocketAddr) -> Option<Tls> {
+    let tls = tls.filter(|_| !address.ip().is_loopback())?;
+    Some(Tls { client_ca_file: None, ..tls.clone() })
 }

@@ -86,7 +86,7 @@ impl Serve {
         let options =
             Options { config: self.config, source, listen: self.listen, admin_listen: self.admin_listen };
         let app = App::start(options, Some(level)).await?;
-        app.announce()?;
+        app.print_addresses()?;
         tokio::select! {
             _ = terminate.recv() => tracing::info!("told to stop"),
             _ = interrupt.recv() => tracing::info!("interrupted"),

@@ -8,12 +8,14 @@
 
 pub mod api;
 pub mod binder;
-pub mod compare;
+pub(crate) mod compare;
 pub mod event_recorder;
-pub mod freshness;
+pub(crate) mod freshness;
 pub mod snapshot_file;
 pub mod watch;
+mod watch_metrics;
 
 pub use binder::Binder;
 pub use event_recorder::EventRecorder;
 pub use freshness::Freshness;
+pub use watch_metrics::WatchMetrics;

@@ -1,13 +1,15 @@
 //! Asks the policies, in their order, and measures them.
 
+mod metrics;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::Instant;
+
+pub use self::metrics::EngineMetrics;
 
 use crate::config::{self, Config, Mode, NominatedNodePolicy};
 use crate::decision::{Decision, Detail, Nominated};
 use crate::ledger::Reservation;
-use crate::metrics::Metrics;
 use crate::policy::preemption::{self, Candidate, Fate};
 use crate::policy::replica_group::ReplicaGroup;
 use crate::policy::topology_spread::TopologySpread;
@@ -33,7 +35,7 @@ pub struct Engine {
     policies: Policies,
     nominated_node: config::NominatedNode,
     preemption: config::Preemption,
-    metrics: Arc<Metrics>,
+    metrics: EngineMetrics,
 }
 
 /// A question that every policy has looked at.
@@ -51,13 +53,24 @@ struct Part<'a> {
 
 impl Engine {
     /// The engine of a configuration.
-    pub fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
+    pub fn new(config: &Config, metrics: EngineMetrics) -> Self {
         Self::with_policies(policies(config), config, metrics)
     }
 
     /// An engine that asks these policies in this order.
-    pub fn with_policies(policies: Policies, config: &Config, metrics: Arc<Metrics>) -> Self {
+    pub fn with_policies(policies: Policies, config: &Config, metrics: EngineMetrics) -> Self {
+        metrics.create_series_of(policies.iter().map(|policy| policy.name()));
         Self { policies, nominated_node: config.nominated_node, preemption: config.preemption, metrics }
+    }
+
+    /// The engine of another configuration, which counts in the same metrics.
+    pub fn of_config(&self, config: &Config) -> Self {
+        Self::new(config, self.metrics.clone())
+    }
+
+    /// What it counts in.
+    pub fn metrics(&self) -> &EngineMetrics {
+        &self.metrics
     }
 
     /// The modes of the policies, in the order in which they are asked.

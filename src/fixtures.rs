@@ -2,7 +2,28 @@
 
 use std::sync::Arc;
 
-use crate::model::{Name, Node, ObjectKey, Pod, Recogniser, Resources};
+use crate::json::{Interner, Slimmed, slim};
+use crate::model::group::Source;
+use crate::model::group::recognition::GroupObjects;
+use crate::model::{GroupObject, Kind, Name, Node, Object, ObjectKey, Pod, Recogniser, Resources};
+
+/// A cluster in which no object stands behind any group.
+pub(crate) struct NoObjects;
+
+impl GroupObjects for NoObjects {
+    fn find(&self, _: Kind, _: &ObjectKey) -> Option<&GroupObject> {
+        None
+    }
+}
+
+/// An object that stands behind groups of a source, read from JSON.
+pub(crate) fn group_object(source: Source, text: &str) -> GroupObject {
+    let kind = source.kind().expect("a source with objects");
+    match slim(kind, text, &Interner::default()) {
+        Ok(Slimmed::Kept(Object::Group(_, object))) => Arc::unwrap_or_clone(object),
+        other => panic!("expected an object, got {other:?}"),
+    }
+}
 
 /// A pod builder; the UID is the name unless told otherwise.
 #[derive(Clone)]
@@ -50,12 +71,6 @@ impl PodBuilder {
         self
     }
 
-    /// Marks a failed scheduling attempt.
-    pub fn failed_attempt(mut self, mark: u64) -> Self {
-        self.0.failed_attempt = Some(mark);
-        self
-    }
-
     /// Makes it ask for these, before it is placed and afterwards.
     pub fn requests(mut self, resources: Resources) -> Self {
         self.0.requests = Arc::new(resources);
@@ -67,7 +82,7 @@ impl PodBuilder {
     pub fn build(mut self) -> Pod {
         self.0.labels = self.1.into_iter().collect();
         self.0.annotations = self.2.into_iter().collect();
-        self.0.group = Recogniser::default().recognise(&self.0);
+        self.0.group = Recogniser::default().recognise(&self.0, &NoObjects);
         self.0
     }
 }

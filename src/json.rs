@@ -2,6 +2,7 @@
 //!
 //! Only the fields named here are looked at, so an object is refused only if one of *those* is broken.
 
+mod group_objects;
 pub mod interner;
 mod quantities;
 mod resources;
@@ -14,13 +15,12 @@ pub use self::interner::Interner;
 use self::quantities::Quantities;
 use self::shapes as json;
 pub use self::shapes::{ListMeta, PodObject};
-use crate::model::group::recognition;
 use crate::model::label_syntax::{is_label_key, is_label_value};
 use crate::model::requirements::{Expression, Term, Toleration};
 use crate::model::selector::Requirement;
 use crate::model::{
-    AntiAffinityTerm, Controller, DisruptionBudget, GroupObject, Kind, Name, Namespace, Node, Object,
-    ObjectKey, Pod, Requirements, Selector, Service, Taint, Template, Workload,
+    AntiAffinityTerm, Controller, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Requirements,
+    Selector, Service, Taint, Template, Workload,
 };
 
 /// What became of an object.
@@ -92,62 +92,20 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
             let selector = self::selector(selector, interner)?;
             Object::Workload(kind, Arc::new(Workload { key, selector }))
         }
-        Kind::PodDisruptionBudget => {
-            let object: json::BudgetObject = serde_json::from_str(text)?;
-            let key = key_of(&object.metadata, interner);
-            let selector = object.spec.and_then(|spec| spec.selector);
-            let selector = selector.map(|s| self::selector(s, interner)).transpose()?;
-            let disruptions_allowed =
-                object.status.and_then(|status| status.disruptions_allowed).unwrap_or_default();
-            Object::DisruptionBudget(Arc::new(DisruptionBudget { key, selector, disruptions_allowed }))
-        }
-        Kind::Job | Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
-            let object: json::GroupJson = serde_json::from_str(text)?;
-            let key = key_of(&object.metadata, interner);
-            if kind == Kind::Job && !belongs_to_job_set(&object.metadata) {
+        Kind::Group(kind) => {
+            let json::Named { metadata } = serde_json::from_str(text)?;
+            let key = key_of(&metadata, interner);
+            let labels = || metadata.labels.iter().flat_map(|labels| &labels.0);
+            if kind.with_label().is_some_and(|wanted| !labels().any(|(label, _)| label == wanted)) {
                 return Ok(Slimmed::Uninteresting(key));
             }
-            Object::Group(kind, Arc::new(group_object(kind, key, object.spec, object.status, interner)))
+            Object::Group(kind, Arc::new(group_objects::read(kind, key, text, interner)?))
         }
     };
     Ok(Slimmed::Kept(object))
 }
 
-fn belongs_to_job_set(meta: &json::Meta) -> bool {
-    meta.labels.iter().flat_map(|labels| &labels.0).any(|(key, _)| recognition::is_of_job_set(key))
-}
-
-fn group_object(
-    kind: Kind,
-    key: ObjectKey,
-    spec: Option<json::GroupSpec>,
-    status: Option<json::GroupStatus>,
-    interner: &Interner,
-) -> GroupObject {
-    let mut group = GroupObject::named(key);
-    let Some(spec) = spec else { return group };
-    match kind {
-        Kind::PodGroup => group.size = spec.min_member,
-        // Absent means 1, as the API server fills it in. Who has finished does not come back.
-        Kind::Job => {
-            let done = status.and_then(|status| status.succeeded).unwrap_or_default();
-            let left = spec.completions.map_or(u32::MAX, |completions| completions.saturating_sub(done));
-            group.size = Some(spec.parallelism.unwrap_or(1).min(left));
-        }
-        _ => {}
-    }
-    if let Some(set) = spec.leader_worker_template {
-        let template = |template: json::PodTemplate| Arc::new(self::template(template, &group.key, interner));
-        group.leader = set.leader_template.map(template);
-        group.worker = set.worker_template.map(template);
-        group.size = set.size;
-        // `Default` is the old name of `None`.
-        group.restarts_together = !matches!(set.restart_policy.as_deref(), Some("None" | "Default"));
-    }
-    group
-}
-
-fn template(mut object: json::PodTemplate, of: &ObjectKey, interner: &Interner) -> Template {
+fn template(mut object: json::PodTemplate, namespace: &Name, interner: &Interner) -> Template {
     object.spec.as_mut().map(resources::fill_in_requests);
     let labels = object.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     let pairs = labels.into_iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v));
@@ -157,7 +115,7 @@ fn template(mut object: json::PodTemplate, of: &ObjectKey, interner: &Interner) 
         requests: interner.resources(resources::of_spec(spec, interner)),
         requirements: spec
             .map_or_else(Requirements::nothing, |spec| interner.requirements(requirements_of(spec))),
-        anti_affinity: spec.and_then(|spec| anti_affinity_terms(spec, &of.namespace, interner)),
+        anti_affinity: spec.and_then(|spec| anti_affinity_terms(spec, namespace, interner)),
     }
 }
 

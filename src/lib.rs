@@ -1,14 +1,53 @@
-//! Berth: a kube-scheduler extender. See `docs/architecture.md` for the picture.
+//! Berth: a kube-scheduler extender.
+//!
+//! Berth keeps each replica group (a leader and its workers, a job of many pods) together in one topology domain, whole
+//! or not at all, and spreads everything else by rules that the operator of the cluster sets once. An unmodified
+//! kube-scheduler asks it over HTTP which nodes may be used, which are best, where an eviction is worth it, and to bind
+//! the pod. Berth answers from memory. All it knows can be rebuilt from the API server.
+//!
+//! ```text
+//!   API server --list, watch--> json --> cluster --publish--> view (cache and ledger)
+//!       ^                                                      |
+//!       | binding                                              | one view per request
+//!       |                                                      v
+//!   kube-scheduler --HTTP--> server --> wire --> verbs --> engine --> policies
+//!       ^                                          |                    |
+//!       +------------ reply, made by wire <--------+<---- decision -----+
+//!                                                  |
+//!                                                  +--> ledger: what was decided and the watch does not show yet
+//! ```
+//!
+//! | to read about | begin with |
+//! |---|---|
+//! | what all others speak of: pods, nodes, kinds, selectors, quantities | [`model`] |
+//! | how objects of Kubernetes become that | [`json`] |
+//! | what was decided and is not yet seen, and the room reserved for groups | [`ledger`] |
+//! | what a decision is made on, and how it changes | [`view`], [`view::change`] |
+//! | what comes out: verdicts, reason codes, facts | [`decision`] |
+//! | the rules: replica groups, spreading, fit, nominated nodes, preemption | [`policy`] |
+//! | how the rules are asked, one after another | [`engine`] |
+//! | what kube-scheduler sends and gets | [`wire`] |
+//! | the way of one call, from its body to its answer | [`verbs`] |
+//! | watches, bindings, Events, and how far the cache can be trusted | [`cluster`] |
+//! | ports, TLS, limits, admin endpoints | [`server`] |
+//! | settings | [`config`] |
+//! | what is measured, and what is logged | [`metrics`], [`logging`] |
+//! | how all of it is put together, started and stopped | [`app`] |
+//! | the command line, and the story that needs no cluster | [`cli`], `demo` |
+//!
+//! Read [`verbs`] first: it shows a whole decision in one file. `docs/architecture.md` explains why the parts are as they
+//! are and has the table of which module may know which, `docs/glossary.md` the words, `docs/decisions` what was decided
+//! and why.
 
 pub mod app;
 pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod decision;
-pub mod demo;
+mod demo;
 pub mod engine;
 #[cfg(test)]
-pub mod fixtures;
+mod fixtures;
 pub mod json;
 pub mod ledger;
 pub mod logging;

@@ -18,8 +18,8 @@ pub mod selector;
 pub mod workload;
 
 pub use anti_affinity::AntiAffinityTerm;
-pub use group::{GroupKey, Membership, Recogniser};
-pub use kind::Kind;
+pub use group::{GroupKey, GroupObject, Membership, Recogniser, Template};
+pub use kind::{GroupKind, Kind};
 pub use labels::Labels;
 pub use name::{Name, ObjectKey};
 pub use node::{Node, Taint};
@@ -28,4 +28,4 @@ pub use quantity::Quantity;
 pub use requirements::Requirements;
 pub use resources::{Dimension, Resources, Used};
 pub use selector::Selector;
-pub use workload::{DisruptionBudget, GroupObject, Namespace, Object, Service, Template, Workload};
+pub use workload::{Namespace, Object, Service, Workload};

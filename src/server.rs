@@ -1,10 +1,11 @@
 //! HTTP: listeners, limits, TLS. Knows requests and answers, not what they mean.
 
-pub mod admin;
+pub(crate) mod admin;
 mod body;
 mod inflight;
-pub mod listener;
-pub mod tls;
+pub(crate) mod listener;
+pub(crate) mod tls;
+pub mod verbs_metrics;
 pub mod verbs_service;
 
 use bytes::Bytes;

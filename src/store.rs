@@ -6,6 +6,7 @@
 //!                                          +--------> Changes, to those who subscribed
 //! ```
 
+mod metrics;
 mod snapshot;
 mod subscription;
 
@@ -14,12 +15,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use tokio::sync::broadcast;
 
+use self::metrics::StoreMetrics;
 use self::snapshot::Settings;
 pub use self::snapshot::Snapshot;
 pub use self::subscription::Subscription;
 use crate::config::Config;
-use crate::engine::Engine;
-use crate::metrics::Metrics;
+use crate::engine::{Engine, EngineMetrics};
+use crate::metrics::Registry;
 use crate::view::View;
 use crate::view::change::{Change, Dropped};
 pub use crate::view::changes::{Changes, Kinds};
@@ -35,28 +37,32 @@ pub struct Store {
     published: ArcSwap<Snapshot>,
     writer: Mutex<()>,
     subscribers: broadcast::Sender<Arc<Changes>>,
-    metrics: Arc<Metrics>,
+    metrics: StoreMetrics,
 }
 
 impl Store {
     /// A store without objects, for decisions by this configuration.
-    pub fn new(config: Config, metrics: Arc<Metrics>) -> Self {
-        let engine = Engine::new(&config, metrics.clone());
-        Self::with_engine(config, engine, metrics)
+    pub fn new(config: Config, registry: &Registry) -> Result<Self, prometheus::Error> {
+        let engine = Engine::new(&config, EngineMetrics::register(registry)?);
+        Self::with_engine(config, engine, registry)
     }
 
     /// A store without objects, for decisions by an engine that need not be the one that the configuration describes.
-    pub fn with_engine(config: Config, engine: Engine, metrics: Arc<Metrics>) -> Self {
+    pub fn with_engine(
+        config: Config,
+        engine: Engine,
+        registry: &Registry,
+    ) -> Result<Self, prometheus::Error> {
         let mut view = View::default();
         view.set_recogniser(Arc::new(config.replica_groups.recogniser()));
         let settings = Arc::new(Settings { config, engine });
         let snapshot = Snapshot { view: Arc::new(view), settings };
-        Self {
+        Ok(Self {
             published: ArcSwap::from_pointee(snapshot),
             writer: Mutex::default(),
             subscribers: broadcast::Sender::new(BACKLOG),
-            metrics,
-        }
+            metrics: StoreMetrics::register(registry)?,
+        })
     }
 
     /// What to decide on: one per request.
@@ -67,6 +73,11 @@ impl Store {
     /// The cluster alone, for those who do not decide.
     pub fn view(&self) -> Arc<View> {
         self.published.load().view.clone()
+    }
+
+    /// Shows in the metrics what the published view holds.
+    pub(crate) fn refresh_metrics(&self) {
+        self.metrics.show(&self.view());
     }
 
     /// Hands over what every publication from now on changes. Nothing is missed by who subscribes first and takes a
@@ -84,7 +95,7 @@ impl Store {
     /// no snapshot holds a view of one configuration and an engine of another.
     pub fn reconfigure(&self, config: Config) -> Arc<Snapshot> {
         let recogniser = Arc::new(config.replica_groups.recogniser());
-        let engine = Engine::new(&config, self.metrics.clone());
+        let engine = self.published.load().engine().of_config(&config);
         let new = Arc::new(Settings { config, engine });
         self.publish(|view, settings| {
             view.list_settings();

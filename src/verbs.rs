@@ -14,6 +14,8 @@ mod call;
 mod decide;
 mod filter;
 mod group_events;
+mod group_metrics;
+mod metrics;
 mod preempt;
 mod record;
 #[cfg(test)]
@@ -26,12 +28,15 @@ use std::sync::Arc;
 use self::call::SchedulingCall;
 use self::filter::Attempt;
 pub use self::group_events::GroupEvents;
+pub use self::group_metrics::GroupMetrics;
+pub use self::metrics::VerbsMetrics;
 pub use self::verb::Verb;
 use self::waiting::Patience;
+use crate::cluster::event_recorder::EventMetrics;
 use crate::cluster::{Binder, EventRecorder, Freshness};
 use crate::config::Config;
 use crate::json::Interner;
-use crate::metrics::Metrics;
+use crate::metrics::Registry;
 use crate::model::Object;
 use crate::policy::Purpose;
 use crate::store::Store;
@@ -51,30 +56,39 @@ pub struct Verbs {
     /// Who tells people about groups.
     pub group_events: Arc<GroupEvents>,
     /// Who counts.
-    pub metrics: Arc<Metrics>,
+    pub metrics: VerbsMetrics,
 }
 
 impl Verbs {
     /// Berth without a server, over a cluster in memory: for embedding it, and for tests.
     pub fn in_memory(config: Config, objects: Vec<Object>) -> Result<Self, prometheus::Error> {
-        let metrics = Arc::new(Metrics::new()?);
-        let verbs = Self::over(Arc::new(Store::new(config, metrics.clone())), metrics);
+        Self::in_memory_measured(config, objects, &Registry::new()?)
+    }
+
+    /// The same, with metrics that can be looked at.
+    pub fn in_memory_measured(
+        config: Config,
+        objects: Vec<Object>,
+        registry: &Registry,
+    ) -> Result<Self, prometheus::Error> {
+        let verbs = Self::over(Arc::new(Store::new(config, registry)?), registry)?;
         verbs.store.apply(objects.into_iter().map(Change::Upsert));
         Ok(verbs)
     }
 
     /// The same, over a store that is there already.
-    pub fn over(store: Arc<Store>, metrics: Arc<Metrics>) -> Self {
+    pub fn over(store: Arc<Store>, registry: &Registry) -> Result<Self, prometheus::Error> {
+        let event_recorder = EventRecorder::silent(EventMetrics::register(registry)?);
         let freshness = Arc::new(Freshness::default());
         freshness.mark_all_current();
-        Self {
+        Ok(Self {
             binder: Binder::InMemory(store.clone()),
             interner: Arc::default(),
-            group_events: Arc::new(GroupEvents::new(EventRecorder::silent(metrics.clone()), metrics.clone())),
+            group_events: Arc::new(GroupEvents::new(event_recorder, GroupMetrics::register(registry)?)),
+            metrics: VerbsMetrics::register(registry, store.snapshot().engine().metrics())?,
             store,
             freshness,
-            metrics,
-        }
+        })
     }
 
     /// Answers filter, prioritize and preempt at once, without waiting for anybody. `None` for bind, which needs the API

@@ -8,6 +8,7 @@ pub mod change;
 pub mod changes;
 mod counters;
 mod domains;
+mod groups;
 mod hosts;
 mod ids;
 mod namespaced;
@@ -21,16 +22,16 @@ use self::changes::Changes;
 use self::counters::Counters;
 pub use self::counters::{Counter, CounterKey};
 pub use self::domains::{Domains, HostDomain};
+pub use self::groups::MembersToCome;
 pub use self::hosts::Host;
 use self::hosts::Hosts;
 pub use self::ids::{DomainId, HostId};
 pub use self::namespaced::Namespaced;
 use self::pod_index::PodIndex;
 use crate::ledger::{Ledger, Phase};
-use crate::model::group::{Source, recognition};
 use crate::model::{
-    DisruptionBudget, GroupKey, GroupObject, Kind, Membership, Name, Namespace, Node, Object, ObjectKey, Pod,
-    Recogniser, Service, Uid, Workload,
+    GroupKey, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Recogniser, Service, Uid,
+    Workload,
 };
 
 /// Everything a decision may depend on.
@@ -42,24 +43,24 @@ pub struct View {
     pod_names: HashMap<ObjectKey, Uid>,
     namespaces: HashMap<Name, Arc<Namespace>>,
     services: Namespaced<Service>,
-    replication_controllers: Namespaced<Workload>,
-    replica_sets: Namespaced<Workload>,
-    stateful_sets: Namespaced<Workload>,
-    budgets: Namespaced<DisruptionBudget>,
-    jobs: Namespaced<GroupObject>,
-    leader_worker_sets: Namespaced<GroupObject>,
-    job_sets: Namespaced<GroupObject>,
-    pod_groups: Namespaced<GroupObject>,
+    /// Replication controllers, replica sets and stateful sets, by kind.
+    workloads: HashMap<Kind, Namespaced<Workload>>,
+    /// Objects that stand behind groups, by kind.
+    group_objects: HashMap<Kind, Namespaced<GroupObject>>,
     ledger: Ledger,
     /// Pods on no node yet, by the node that is to take them: preemption made room there, or kube-scheduler
     /// is about to bind them to it.
     nominated: PodIndex<Name>,
     /// Says which pods are members of which replica group.
     recogniser: Arc<Recogniser>,
+    /// How often what the recogniser says about a pod may have changed.
+    recognition: u64,
     /// Pods that have a place and are to keep it, by their replica group.
     groups: PodIndex<Arc<GroupKey>>,
     /// Members that have no place yet, by their replica group.
     waiting: PodIndex<Arc<GroupKey>>,
+    /// Members that are about to go, with or without a place, by their replica group.
+    leaving: PodIndex<Arc<GroupKey>>,
     /// Placed pods with required anti-affinity, by its topology keys.
     pods_with_anti_affinity: PodIndex<Name>,
     /// Whether reservations have been worked out from the running members since Berth began.
@@ -225,30 +226,15 @@ impl View {
         self.reservations_rebuilt
     }
 
+    /// Two views with the same number that the store published recognise every pod as a member of the same group, with
+    /// the same topology request.
+    pub fn recognition(&self) -> u64 {
+        self.recognition
+    }
+
     /// Who says which pods are members of which group.
     pub fn recogniser(&self) -> &Arc<Recogniser> {
         &self.recogniser
-    }
-
-    /// How many members the group of a member has, if anybody says so.
-    pub fn group_size(&self, pod: &Pod) -> Option<u32> {
-        let membership = pod.group.as_ref()?;
-        let size = membership.size.or_else(|| self.group_object_of(pod, membership)?.size);
-        size.map(|size| size.min(recognition::LARGEST))
-    }
-
-    /// The object that stands behind a member's group, if there is one.
-    pub fn group_object_of(&self, pod: &Pod, membership: &Membership) -> Option<&Arc<GroupObject>> {
-        let set = &membership.group.set;
-        match membership.group.source {
-            Source::LeaderWorkerSet => self.group_object(Kind::LeaderWorkerSet, set),
-            Source::PodGroup => self.group_object(Kind::PodGroup, set),
-            Source::JobSet => {
-                let name = pod.controller.as_ref().filter(|owner| &*owner.kind == "Job")?.name.clone();
-                self.group_object(Kind::Job, &ObjectKey { namespace: pod.key.namespace.clone(), name })
-            }
-            Source::Annotation | Source::Kueue | Source::Rule => None,
-        }
     }
 
     /// The pods under way.
@@ -266,19 +252,14 @@ impl View {
         self.services.in_namespace(namespace)
     }
 
-    /// The disruption budgets of a namespace.
-    pub fn budgets(&self, namespace: &str) -> impl Iterator<Item = &Arc<DisruptionBudget>> {
-        self.budgets.in_namespace(namespace)
-    }
-
     /// A replication controller, replica set or stateful set.
     pub fn workload(&self, kind: Kind, key: &ObjectKey) -> Option<&Arc<Workload>> {
-        self.workloads(kind)?.get(key)
+        self.workloads.get(&kind)?.get(key)
     }
 
     /// A group object.
     pub fn group_object(&self, kind: Kind, key: &ObjectKey) -> Option<&Arc<GroupObject>> {
-        self.group_objects(kind)?.get(key)
+        self.group_objects.get(&kind)?.get(key)
     }
 
     /// How many objects of a kind the watch shows.
@@ -288,13 +269,10 @@ impl View {
             Kind::Pod => self.pods.len(),
             Kind::Namespace => self.namespaces.len(),
             Kind::Service => self.services.len(),
-            Kind::PodDisruptionBudget => self.budgets.len(),
             Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
-                self.workloads(kind).map_or(0, Namespaced::len)
+                self.workloads.get(&kind).map_or(0, Namespaced::len)
             }
-            Kind::Job | Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
-                self.group_objects(kind).map_or(0, Namespaced::len)
-            }
+            Kind::Group(_) => self.group_objects.get(&kind).map_or(0, Namespaced::len),
         }
     }
 
@@ -305,34 +283,14 @@ impl View {
             Kind::Pod => self.pods.values().cloned().map(Object::Pod).collect(),
             Kind::Namespace => self.namespaces.values().cloned().map(Object::Namespace).collect(),
             Kind::Service => self.services.iter().cloned().map(Object::Service).collect(),
-            Kind::PodDisruptionBudget => self.budgets.iter().cloned().map(Object::DisruptionBudget).collect(),
             Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
-                let workloads = self.workloads(kind).into_iter().flat_map(Namespaced::iter);
+                let workloads = self.workloads.get(&kind).into_iter().flat_map(Namespaced::iter);
                 workloads.map(|object| Object::Workload(kind, object.clone())).collect()
             }
-            Kind::Job | Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup => {
-                let groups = self.group_objects(kind).into_iter().flat_map(Namespaced::iter);
-                groups.map(|object| Object::Group(kind, object.clone())).collect()
+            Kind::Group(group) => {
+                let objects = self.group_objects.get(&kind).into_iter().flat_map(Namespaced::iter);
+                objects.map(|object| Object::Group(group, object.clone())).collect()
             }
-        }
-    }
-
-    fn workloads(&self, kind: Kind) -> Option<&Namespaced<Workload>> {
-        match kind {
-            Kind::ReplicationController => Some(&self.replication_controllers),
-            Kind::ReplicaSet => Some(&self.replica_sets),
-            Kind::StatefulSet => Some(&self.stateful_sets),
-            _ => None,
-        }
-    }
-
-    fn group_objects(&self, kind: Kind) -> Option<&Namespaced<GroupObject>> {
-        match kind {
-            Kind::Job => Some(&self.jobs),
-            Kind::LeaderWorkerSet => Some(&self.leader_worker_sets),
-            Kind::JobSet => Some(&self.job_sets),
-            Kind::PodGroup => Some(&self.pod_groups),
-            _ => None,
         }
     }
 

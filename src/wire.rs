@@ -6,7 +6,7 @@
 
 mod args;
 mod error;
-pub mod reply;
+pub(crate) mod reply;
 
 pub use args::{BindArgs, Candidates, NodeVictims, PreemptArgs, SchedulingArgs};
 pub use error::WireError;

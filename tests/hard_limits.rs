@@ -1,17 +1,30 @@
 //! A hard spreading limit holds in the order of Berth's decisions, whatever bind calls are under way, late or lost.
+//!
+//! | variable             | meaning                                             |
+//! |----------------------|-----------------------------------------------------|
+//! | `BERTH_LIMITS_CASES` | how many histories, instead of 1,000                |
+//! | `BERTH_LIMITS_SEED`  | the seed of the second half, instead of a fresh one |
+//! | `BERTH_LIMITS_CASE`  | only the one with this number                       |
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use berth::cluster::snapshot_file;
 use berth::config;
 use berth::json::Interner;
 use berth::verbs::{Verb, Verbs};
 use serde_json::{Value, json};
+use support::random::shrink::without_pieces;
+use support::random::{Cases, Rng, Seeds, Shrink, check};
+use tokio::runtime::Builder;
 
 const RACKS: usize = 4;
 const NODES: usize = 12;
+/// Pods of a history, and how many of them may be under way at most.
+const PODS: usize = 60;
+const OPEN: usize = 3;
 
 fn verbs(max_skew: i64) -> Verbs {
     let mut items = vec![json!({"apiVersion": "v1", "kind": "Service",
@@ -27,17 +40,6 @@ fn verbs(max_skew: i64) -> Verbs {
          defaultConstraints: [{{maxSkew: {max_skew}, topologyKey: example.com/rack, whenUnsatisfiable: DoNotSchedule}}]\n"
     );
     Verbs::in_memory(config::parse(&rules).expect("rules"), objects).expect("verbs")
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % bound as u64).expect("small")
-    }
 }
 
 /// What filter answered: nodes, or an error.
@@ -69,60 +71,121 @@ fn rack(node: &str) -> usize {
 }
 
 /// Pods are filtered one after the other; bind calls come at once, late, or never.
-async fn history(seed: u64) {
-    let mut dice = Dice(seed | 1);
-    let max_skew = 1 + i64::try_from(dice.below(3)).expect("small");
-    let verbs = verbs(max_skew);
-    // In the order of decisions: the pod and where it went; `None` while that is open, or if it never bound.
-    let mut decided: Vec<(String, Option<String>)> = Vec::new();
-    let mut open: Vec<(usize, String)> = Vec::new();
-    let mut undecided = 0;
-    for at in 0..60 {
-        let pod = format!("p{at}");
-        let mut candidates = all_nodes();
-        candidates.retain(|_| dice.below(8) > 0);
-        match filter(&verbs, &pod, &candidates) {
-            Ok(nodes) if !nodes.is_empty() => {
-                let node = nodes[dice.below(nodes.len())].clone();
-                decided.push((pod, None));
-                open.push((decided.len() - 1, node));
-            }
-            Ok(_) => {}
-            Err(_) => undecided += 1,
-        }
-        while !open.is_empty() && (open.len() > 3 || dice.below(3) > 0) {
-            let (index, node) = open.swap_remove(dice.below(open.len()));
-            if dice.below(10) > 0 {
-                bind(&verbs, &decided[index].0, &node).await;
-                decided[index].1 = Some(node);
-            }
+#[derive(Clone, Debug)]
+struct History {
+    max_skew: i64,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A new pod, what other filters left of the nodes, and which of those that Berth leaves is taken.
+    Filter { candidates: Vec<usize>, choice: usize },
+    /// One of the placements that are open is bound, or given up.
+    Settle { which: usize, bound: bool },
+}
+
+fn any_history(rng: &mut Rng) -> History {
+    let mut steps = Vec::new();
+    let mut open = 0;
+    for _ in 0..PODS {
+        let candidates = (0..NODES).filter(|_| !rng.one_in(8)).collect();
+        steps.push(Step::Filter { candidates, choice: rng.below(NODES) });
+        open += 1;
+        while open > 0 && (open > OPEN || !rng.one_in(3)) {
+            steps.push(Step::Settle { which: rng.below(OPEN + 1), bound: !rng.one_in(10) });
+            open -= 1;
         }
     }
-    for (index, node) in open {
-        bind(&verbs, &decided[index].0, &node).await;
-        decided[index].1 = Some(node);
+    History { max_skew: rng.pick(&[1, 2, 3]), steps }
+}
+
+impl Shrink for History {
+    fn smaller(&self) -> impl Iterator<Item = Self> {
+        self.steps.smaller().map(|steps| Self { steps, ..self.clone() })
+    }
+}
+
+impl Shrink for Step {
+    fn smaller(&self) -> impl Iterator<Item = Self> {
+        let mut steps = Vec::new();
+        match self {
+            Step::Filter { candidates, choice } => {
+                let fewer = without_pieces(candidates).filter(|candidates| !candidates.is_empty());
+                steps.extend(fewer.map(|candidates| Step::Filter { candidates, choice: *choice }));
+                let choices = choice.smaller();
+                steps.extend(choices.map(|choice| Step::Filter { candidates: candidates.clone(), choice }));
+            }
+            Step::Settle { which, bound } => {
+                steps.extend(which.smaller().map(|which| Step::Settle { which, bound: *bound }));
+            }
+        }
+        steps.into_iter()
+    }
+}
+
+/// In the order of decisions: the pod and where it went; `None` while that is open, or if it never bound.
+#[derive(Default)]
+struct Decided {
+    pods: Vec<(String, Option<String>)>,
+    open: Vec<(usize, String)>,
+}
+
+impl Decided {
+    async fn settle(&mut self, verbs: &Verbs, which: usize, bound: bool) {
+        let Some(at) = which.checked_rem(self.open.len()) else { return };
+        let (index, node) = self.open.swap_remove(at);
+        if bound {
+            let (pod, place) = &mut self.pods[index];
+            bind(verbs, pod, &node).await;
+            *place = Some(node);
+        }
+    }
+}
+
+/// Whether the limit held all the time; returns how many pods were decided about, or put off.
+async fn the_limit_holds(history: &History) -> usize {
+    let verbs = verbs(history.max_skew);
+    let mut decided = Decided::default();
+    let mut undecided = 0;
+    for (at, step) in history.steps.iter().enumerate() {
+        match step {
+            Step::Filter { candidates, choice } => {
+                let pod = format!("p{at}");
+                let candidates: Vec<String> = candidates.iter().map(|at| format!("n{at}")).collect();
+                match filter(&verbs, &pod, &candidates) {
+                    Ok(nodes) if !nodes.is_empty() => {
+                        decided.open.push((decided.pods.len(), nodes[choice % nodes.len()].clone()));
+                        decided.pods.push((pod, None));
+                    }
+                    Ok(_) => {}
+                    Err(_) => undecided += 1,
+                }
+            }
+            Step::Settle { which, bound } => decided.settle(&verbs, *which, *bound).await,
+        }
+    }
+    while !decided.open.is_empty() {
+        decided.settle(&verbs, 0, true).await;
     }
     let mut pods = [0_i64; RACKS];
-    for (pod, node) in &decided {
+    for (pod, node) in &decided.pods {
         let Some(node) = node else { continue };
         pods[rack(node)] += 1;
         let skew = pods[rack(node)] - pods.iter().min().copied().unwrap_or(0);
-        assert!(
-            skew <= max_skew,
-            "seed {seed}: {pod} on {node} makes the skew {skew} of {max_skew}: {pods:?}"
-        );
+        let most = history.max_skew;
+        assert!(skew <= most, "{pod} on {node} makes the skew {skew} of {most}: {pods:?}");
     }
-    assert!(decided.len() + undecided > 10, "seed {seed}: hardly anything was decided");
+    decided.pods.len() + undecided
 }
 
-#[tokio::test]
-async fn the_limit_holds_in_the_order_of_decisions() {
-    let fresh = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
-    let fresh = u64::try_from(fresh % u128::from(u64::MAX)).expect("fits");
-    println!("fresh seed {fresh}");
-    for round in 0..500 {
-        history(0x5eed + round * 7919).await;
-        history(fresh.wrapping_add(round * 7919)).await;
+#[test]
+fn the_limit_holds_in_the_order_of_decisions() {
+    let runtime = Builder::new_current_thread().build().expect("runtime");
+    let cases = Cases::new("BERTH_LIMITS", 1_000, Seeds::HalfFresh);
+    let decided = check(&cases, any_history, |history| runtime.block_on(the_limit_holds(history)));
+    for (origin, decided) in cases.each().zip(decided) {
+        assert!(decided > 10, "{}: hardly anything was decided", cases.name(origin));
     }
 }
 

@@ -4,6 +4,12 @@
 //! made up for by a list. Calls come from a scheduler that may be ahead of our watch or behind it. After
 //! every step the view must equal the [`model`], and once everything has been delivered and every decision
 //! has come to its end, the view must equal the API server.
+//!
+//! | variable                | meaning                               |
+//! |-------------------------|---------------------------------------|
+//! | `BERTH_HISTORIES_CASES` | how many histories, instead of 2,000  |
+//! | `BERTH_HISTORIES_SEED`  | their seed, instead of a fresh one    |
+//! | `BERTH_HISTORIES_CASE`  | only the one with this number         |
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod histories {
@@ -13,13 +19,11 @@ mod histories {
     pub mod step;
     pub mod world;
 }
+mod support;
 
-use histories::replay::Replay;
-use histories::step::{Step, any_step};
-use proptest::collection::vec;
-use proptest::test_runner::{Config, TestRunner};
-
-const HISTORIES: u32 = 2_000;
+use histories::replay::{Replay, Seen};
+use histories::step::{Step, any_history};
+use support::random::{Cases, Seeds, check};
 
 fn replay(steps: &[Step]) -> Replay {
     let mut replay = Replay::default();
@@ -30,34 +34,25 @@ fn replay(steps: &[Step]) -> Replay {
     replay
 }
 
+/// What happened in a history that was played to its end.
+fn settled(steps: &[Step]) -> Seen {
+    let mut replay = replay(steps);
+    replay.settle();
+    replay.seen
+}
+
 #[test]
 fn the_view_equals_the_model_after_every_step_of_any_history() {
-    // On failure proptest shrinks the history and prints what is left of it, with its seed.
-    let config = Config { cases: HISTORIES, failure_persistence: None, ..Config::default() };
-    let mut runner = TestRunner::new(config);
-    let histories = vec(any_step(), 40..80);
-    let outcome = runner.run(&histories, |steps| {
-        replay(&steps).settle();
-        Ok(())
-    });
-    if let Err(failure) = outcome {
-        // `Display` carries the shortest history that still fails.
-        std::panic::panic_any(failure.to_string());
-    }
+    let cases = Cases::new("BERTH_HISTORIES", 2_000, Seeds::Fresh);
+    check(&cases, any_history, |steps| settled(steps));
 }
 
 #[test]
 fn random_histories_reach_every_corner_of_the_life_cycle() {
     // A generator that never gets somewhere proves nothing about it.
-    let mut runner = TestRunner::deterministic();
-    let histories = vec(any_step(), 40..80);
-    let mut seen = histories::replay::Seen::default();
-    for _ in 0..300 {
-        use proptest::strategy::{Strategy, ValueTree};
-        let steps = histories.new_tree(&mut runner).expect("no filters, so always a value").current();
-        let mut replay = replay(&steps);
-        replay.settle();
-        seen.add(&replay.seen);
+    let mut seen = Seen::default();
+    for history in check(&Cases::always(300), any_history, |steps| settled(steps)) {
+        seen.add(&history);
     }
     let missing = seen.missing();
     assert!(missing.is_empty(), "never happened in 300 histories: {missing:?}");

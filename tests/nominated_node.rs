@@ -4,6 +4,7 @@
 use berth::cluster::snapshot_file;
 use berth::config;
 use berth::json::Interner;
+use berth::metrics::Registry;
 use berth::verbs::{Verb, Verbs};
 use serde_json::{Value, json};
 
@@ -13,6 +14,10 @@ const NO_LONGER: &str = "nominated node no longer fits: default topology spread:
 
 /// Nodes a to d in racks of their own, and a Service that selects `app: web`.
 fn berth(settings: &str, pods: &[Value]) -> Verbs {
+    measured(settings, pods, &Registry::new().expect("a registry"))
+}
+
+fn measured(settings: &str, pods: &[Value], registry: &Registry) -> Verbs {
     let mut items = vec![json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": {"app": "web"}}})];
     items.extend(["a", "b", "c", "d"].map(|name| {
@@ -22,7 +27,8 @@ fn berth(settings: &str, pods: &[Value]) -> Verbs {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
     let objects = snapshot_file::parse(&list, &Interner::default()).expect("a cluster").objects;
     let text = format!("apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n{settings}\n");
-    Verbs::in_memory(config::parse(&text).expect("settings"), objects).expect("verbs")
+    let config = config::parse(&text).expect("settings");
+    Verbs::in_memory_measured(config, objects, registry).expect("verbs")
 }
 
 fn pod(name: &str, priority: i32) -> Value {
@@ -81,7 +87,8 @@ fn a_nominated_node_that_is_no_candidate_changes_nothing() {
 
 #[test]
 fn a_nominated_node_that_does_not_fit_any_more_says_so() {
-    let verbs = berth(HARD, &[running("one", "a"), running("two", "b")]);
+    let registry = Registry::new().expect("a registry");
+    let verbs = measured(HARD, &[running("one", "a"), running("two", "b")], &registry);
     let answer = ask(&verbs, &nominated("new", 9, "b"), &json!(["a", "b", "c"]));
     assert_eq!(answer["NodeNames"], json!(["c"]), "the others are looked at as usual");
     let reasons = json!({"a": "default topology spread: too much skew", "b": NO_LONGER});
@@ -89,8 +96,12 @@ fn a_nominated_node_that_does_not_fit_any_more_says_so() {
     // kube-scheduler asks about the nominated node alone at first.
     let answer = ask(&verbs, &nominated("new", 9, "b"), &json!(["b"]));
     assert_eq!((&answer["NodeNames"], &answer["FailedNodes"]), (&json!([]), &json!({"b": NO_LONGER})));
-    let counted = |result: &str| verbs.metrics.nominated_nodes.with_label_values(&[result]).get();
-    assert_eq!((counted("kept"), counted("refused")), (0, 2));
+    let page = String::from_utf8(registry.render()).expect("text");
+    for series in
+        ["berth_nominated_node_total{result=\"kept\"} 0", "berth_nominated_node_total{result=\"refused\"} 2"]
+    {
+        assert!(page.contains(series), "{series} is missing:\n{page}");
+    }
 }
 
 #[test]

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use berth::config::Config;
 use berth::decision::{Decision, Reason};
-use berth::engine::{Engine, Policies};
-use berth::metrics::Metrics;
+use berth::engine::{Engine, EngineMetrics, Policies};
+use berth::logging::{LogMetrics, Throttle};
+use berth::metrics::Registry;
 use berth::model::{Node, Object, ObjectKey, Pod};
 use berth::policy::{Policy, Prepared, Question};
+use berth::server::verbs_metrics::RequestMetrics;
 use berth::server::verbs_service::VerbsService;
 use berth::store::Store;
 use berth::verbs::Verbs;
@@ -52,20 +54,26 @@ impl Prepared for Faulty {
 struct Served {
     service: VerbsService,
     store: Arc<Store>,
-    metrics: Arc<Metrics>,
+    metrics: EngineMetrics,
     faulty: Arc<AtomicBool>,
 }
 
 impl Served {
     fn new() -> Self {
-        let metrics = Arc::new(Metrics::new().expect("metrics"));
+        Self::with_metrics(&Registry::new().expect("a registry")).expect("metrics")
+    }
+
+    fn with_metrics(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let metrics = EngineMetrics::register(registry)?;
         let faulty = Arc::new(AtomicBool::new(true));
         let policies: Policies = vec![Box::new(Faulty(faulty.clone()))];
         let config = Config::default();
         let engine = Engine::with_policies(policies, &config, metrics.clone());
-        let store = Arc::new(Store::with_engine(config, engine, metrics.clone()));
-        let verbs = Verbs::over(store.clone(), metrics.clone());
-        Self { service: VerbsService::new(Arc::new(verbs)), store, metrics, faulty }
+        let store = Arc::new(Store::with_engine(config, engine, registry)?);
+        let verbs = Verbs::over(store.clone(), registry)?;
+        let complaints = Throttle::new(LogMetrics::register(registry)?);
+        let service = VerbsService::new(Arc::new(verbs), RequestMetrics::register(registry)?, complaints);
+        Ok(Self { service, store, metrics, faulty })
     }
 
     async fn ask(&self, path: &str, body: &str) -> String {

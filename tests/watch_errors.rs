@@ -8,11 +8,20 @@ mod watch_errors {
     mod whole_berth;
 }
 
+use berth::model::group::Source;
 use berth::model::{Kind, ObjectKey};
 use serde_json::json;
 use support::waiting::until_true;
 use watch_errors::fake_api::{FakeApi, List, node, pod};
 use watch_errors::following::Following;
+
+fn pod_groups() -> Kind {
+    Source::PodGroup.kind().expect("PodGroup objects")
+}
+
+fn leader_worker_sets() -> Kind {
+    Source::LeaderWorkerSet.kind().expect("LeaderWorkerSet objects")
+}
 
 #[test]
 fn an_undecodable_object_of_a_list_is_skipped_and_counted() {
@@ -181,8 +190,8 @@ fn a_failing_list_is_tried_again() {
 #[test]
 fn an_optional_kind_that_is_not_installed_is_complete_as_it_is() {
     let api = FakeApi::start();
-    let berth = Following::start(&api, &[Kind::JobSet, Kind::LeaderWorkerSet]);
-    for kind in [Kind::JobSet, Kind::LeaderWorkerSet] {
+    let berth = Following::start(&api, &[pod_groups(), leader_worker_sets()]);
+    for kind in [pod_groups(), leader_worker_sets()] {
         berth.until_synced(kind);
         until_true("and fresh", || berth.staleness(kind).is_zero());
         assert_eq!(berth.count("berth_watch_failures_total", kind), 0);
@@ -192,22 +201,22 @@ fn an_optional_kind_that_is_not_installed_is_complete_as_it_is() {
 #[test]
 fn an_optional_kind_that_we_may_not_list_does_not_keep_berth_from_working() {
     let api = FakeApi::start();
-    api.install(Kind::JobSet, "v1alpha2");
-    api.fail_lists(Kind::JobSet, 403, 100);
-    let berth = Following::start(&api, &[Kind::JobSet]);
-    berth.until_synced(Kind::JobSet);
-    until_true("and fresh", || berth.staleness(Kind::JobSet).is_zero());
-    assert_eq!(berth.view().count(Kind::JobSet), 0);
+    api.install(pod_groups(), "v1alpha1");
+    api.fail_lists(pod_groups(), 403, 100);
+    let berth = Following::start(&api, &[pod_groups()]);
+    berth.until_synced(pod_groups());
+    until_true("and fresh", || berth.staleness(pod_groups()).is_zero());
+    assert_eq!(berth.view().count(pod_groups()), 0);
 }
 
 #[test]
 fn an_optional_kind_that_is_installed_is_read_in_its_preferred_version() {
     let api = FakeApi::start();
-    api.install(Kind::JobSet, "v1alpha2");
-    api.serve(Kind::JobSet, List::of([json!({"metadata": {"name": "j", "namespace": "d"}})]));
-    let berth = Following::start(&api, &[Kind::JobSet]);
-    berth.until_synced(Kind::JobSet);
-    assert_eq!(berth.view().count(Kind::JobSet), 1);
+    api.install(pod_groups(), "v1alpha1");
+    api.serve(pod_groups(), List::of([json!({"metadata": {"name": "j", "namespace": "d"}})]));
+    let berth = Following::start(&api, &[pod_groups()]);
+    berth.until_synced(pod_groups());
+    assert_eq!(berth.view().count(pod_groups()), 1);
 }
 
 #[test]

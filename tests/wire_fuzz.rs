@@ -1,41 +1,45 @@
 //! Random and mutated bytes on every verb: each input gets an answer of the right shape, and nothing panics.
 //!
-//! Half of the inputs come from a fixed seed, half from a fresh one; a failure names seed and body.
+//! | variable           | meaning                                                              |
+//! |--------------------|----------------------------------------------------------------------|
+//! | `BERTH_WIRE_CASES` | how many runs of 2,000 inputs each per verb, instead of 20           |
+//! | `BERTH_WIRE_SEED`  | the seed of the second half, instead of a fresh one                  |
+//! | `BERTH_WIRE_CASE`  | only the run with this number                                        |
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod support;
 mod wire_fuzz {
     pub mod bodies;
-    pub mod dice;
     pub mod oracle;
     pub mod tree;
 }
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use berth::config::Config;
-use berth::metrics::Metrics;
+use berth::logging::{LogMetrics, Throttle};
+use berth::metrics::Registry;
 use berth::model::{Node, Object};
+use berth::server::verbs_metrics::RequestMetrics;
 use berth::server::verbs_service::VerbsService;
 use berth::verbs::{Verb, Verbs};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::header::CONTENT_LENGTH;
+use support::random::{Cases, Rng, Seeds, check};
 use tokio::runtime::{Builder, Runtime};
 use wire_fuzz::bodies::{self, Input};
-use wire_fuzz::dice::Dice;
 use wire_fuzz::oracle;
 
-/// Per verb; four times this in all.
-const INPUTS: usize = 40_000;
-/// A service is replaced after so many inputs, so that what they bind does not pile up.
-const PER_SERVICE: usize = 2_000;
-const FIXED_SEED: u64 = 0x005e_ed0f_be27;
+/// Runs per verb; four times this in all.
+const RUNS: u64 = 20;
+/// Inputs of a run. Each run has a service of its own, so that what they bind does not pile up.
+const INPUTS: usize = 2_000;
 
 struct Served {
     service: VerbsService,
-    metrics: Arc<Metrics>,
+    registry: Registry,
     refused: usize,
 }
 
@@ -43,9 +47,11 @@ impl Served {
     fn new() -> Self {
         let node = |name: &&str| Object::Node(Arc::new(Node::named(*name)));
         let nodes = bodies::NODES.iter().map(node).collect();
-        let verbs = Verbs::in_memory(Config::default(), nodes).expect("in memory");
-        let metrics = verbs.metrics.clone();
-        Self { service: VerbsService::new(Arc::new(verbs)), metrics, refused: 0 }
+        let registry = Registry::new().expect("a registry");
+        let verbs = Verbs::in_memory_measured(Config::default(), nodes, &registry).expect("in memory");
+        let metrics = RequestMetrics::register(&registry).expect("metrics");
+        let complaints = Throttle::new(LogMetrics::register(&registry).expect("metrics"));
+        Self { service: VerbsService::new(Arc::new(verbs), metrics, complaints), registry, refused: 0 }
     }
 
     fn ask(&mut self, runtime: &Runtime, verb: Verb, input: &Input) -> Result<(), String> {
@@ -73,7 +79,7 @@ impl Served {
 
     /// No panic was counted, and every refusal was.
     fn close(&self) {
-        let text = String::from_utf8(self.metrics.render()).expect("text");
+        let text = String::from_utf8(self.registry.render()).expect("text");
         let sum = |name: &str| -> f64 {
             let lines = text.lines().filter(|line| line.starts_with(&format!("{name}{{")));
             lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
@@ -83,33 +89,28 @@ impl Served {
     }
 }
 
+/// Asks one after the other; returns how many were sound.
+fn answers_all(runtime: &Runtime, verb: Verb, inputs: &[Input]) -> usize {
+    let mut served = Served::new();
+    for input in inputs {
+        let answer = served.ask(runtime, verb, input);
+        assert_eq!(answer, Ok(()), "{} of a {input:?}", verb.label());
+    }
+    served.close();
+    inputs.iter().filter(|input| input.sound).count()
+}
+
 fn fuzz(verb: Verb) {
     let runtime = Builder::new_current_thread().enable_all().build().expect("runtime");
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
-    let fresh_seed = u64::try_from(now.as_nanos() & u128::from(u64::MAX)).expect("masked");
-    let (mut answered, mut sound) = (0, 0);
-    for seed in [FIXED_SEED, fresh_seed] {
-        println!("{} with seed {seed:#x}", verb.label());
-        let mut dice = Dice::new(seed ^ verb as u64);
-        let mut served = Served::new();
-        for at in 0..INPUTS / 2 {
-            if at % PER_SERVICE == 0 {
-                served.close();
-                served = Served::new();
-            }
-            let input = bodies::any_input(verb, &mut dice);
-            sound += usize::from(input.sound);
-            if let Err(why) = served.ask(&runtime, verb, &input) {
-                let body = String::from_utf8_lossy(&input.bytes);
-                let body: String = body.chars().take(4_000).collect();
-                panic!("{}, seed {seed:#x}, input {at}: {why}\nbody: {body}", verb.label());
-            }
-            answered += 1;
-        }
-        served.close();
-    }
-    assert_eq!(answered, INPUTS);
-    assert!(sound > INPUTS / 20, "the generator must not miss the ground between sound and broken: {sound}");
+    let inputs = |rng: &mut Rng| -> Vec<Input> {
+        // Other inputs for each verb.
+        let rng = &mut Rng::of(rng.next(), verb as u64);
+        (0..INPUTS).map(|_| bodies::any_input(verb, rng)).collect()
+    };
+    let cases = Cases::new("BERTH_WIRE", RUNS, Seeds::HalfFresh);
+    let sound = check(&cases, inputs, |inputs| answers_all(&runtime, verb, inputs));
+    let (sound, all) = (sound.iter().sum::<usize>(), sound.len() * INPUTS);
+    assert!(sound > all / 20, "the generator must not miss the ground between sound and broken: {sound}");
 }
 
 #[test]

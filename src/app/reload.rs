@@ -1,11 +1,13 @@
 //! Picks up changes of the configuration and certificate files.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use prometheus::{IntCounterVec, IntGauge};
+
 use crate::config::{self, Config, ConfigError};
-use crate::metrics::Metrics;
+use crate::metrics::{NO_LABELS, Registry, create_series};
 use crate::server::tls::Certificates;
 use crate::store::Store;
 
@@ -13,29 +15,57 @@ use crate::store::Store;
 /// two levels up, which file notifications on the file itself miss.
 const EVERY: Duration = Duration::from_secs(1);
 
+/// Metrics of the configuration file.
+pub struct ReloadMetrics {
+    config_reloads: IntCounterVec,
+    config_current: IntGauge,
+}
+
+impl ReloadMetrics {
+    /// Registers them.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let config_current = registry.gauge(
+            "config_current",
+            "1 while the running configuration is the one in the file, 0 after a bad change.",
+            NO_LABELS,
+        )?;
+        let metrics = Self {
+            config_reloads: registry.counter(
+                "config_reloads_total",
+                "Times the configuration file changed, by what became of it.",
+                &["result"],
+            )?,
+            config_current: config_current.with_label_values(NO_LABELS),
+        };
+        create_series(&metrics.config_reloads, [["success"], ["failure"]]);
+        metrics.config_current.set(1);
+        Ok(metrics)
+    }
+}
+
 /// Looks at the files.
 pub struct Reloader {
     /// The configuration file.
     pub file: PathBuf,
     /// What it said when the settings in force were read.
-    pub seen: Option<String>,
+    pub seen: Mutex<Option<String>>,
     /// Where the settings in force are.
     pub store: Arc<Store>,
     /// The certificates in force.
     pub certificates: Vec<Arc<Certificates>>,
     /// Who counts reloads.
-    pub metrics: Arc<Metrics>,
+    pub metrics: ReloadMetrics,
 }
 
 impl Reloader {
     /// Looks for ever.
-    pub async fn run(mut self) {
+    pub async fn run(self: Arc<Self>) {
         loop {
             tokio::time::sleep(EVERY).await;
             let now = std::fs::read_to_string(&self.file).ok();
-            if now != self.seen {
+            let seen = std::mem::replace(&mut *self.seen(), now.clone());
+            if now != seen {
                 self.take_in(&self.file, now.as_deref());
-                self.seen = now;
             }
             for certificates in &self.certificates {
                 match certificates.renew() {
@@ -45,6 +75,10 @@ impl Reloader {
                 }
             }
         }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Option<String>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_in(&self, file: &Path, text: Option<&str>) {

@@ -14,34 +14,45 @@ const SWEEP_EVERY: u32 = 60;
 /// A counter that no call asked for during so many sweeps is dropped; it is made again when needed.
 const IDLE_SWEEPS: u64 = 10;
 
-/// Expires ledger entries, drops counters, strings and news that nobody uses, for ever.
-pub async fn run(
-    store: Arc<Store>,
-    freshness: Arc<Freshness>,
-    interner: Arc<Interner>,
-    group_events: Arc<GroupEvents>,
-) {
-    let mut ticks: u32 = 0;
-    let mut last = Instant::now();
-    loop {
-        tokio::time::sleep(TICK).await;
-        let elapsed = last.elapsed();
-        last = Instant::now();
-        // While the pod watch is cut, no confirmation can arrive, so nobody's time runs.
-        let watching = freshness.staleness(Kind::Pod).is_zero();
-        if watching && !store.view().ledger().is_empty() {
-            store.write(|view| view.advance(elapsed));
-        }
-        ticks = ticks.wrapping_add(1);
-        if ticks.is_multiple_of(SWEEP_EVERY) {
-            if store.view().counters() > 0 {
-                store.write(|view| {
-                    view.sweep_counters(IDLE_SWEEPS);
-                    Vec::new()
-                });
+/// Expires ledger entries, and drops counters, strings and news that nobody uses.
+#[derive(Clone)]
+pub(super) struct Upkeep {
+    /// Where the ledger and the counters are.
+    pub(super) store: Arc<Store>,
+    /// Whether time runs for ledger entries.
+    pub(super) freshness: Arc<Freshness>,
+    /// Where the strings are.
+    pub(super) interner: Arc<Interner>,
+    /// What was said about groups.
+    pub(super) group_events: Arc<GroupEvents>,
+}
+
+impl Upkeep {
+    /// Does so for ever.
+    pub(super) async fn run(self) {
+        let Self { store, freshness, interner, group_events } = self;
+        let mut ticks: u32 = 0;
+        let mut last = Instant::now();
+        loop {
+            tokio::time::sleep(TICK).await;
+            let elapsed = last.elapsed();
+            last = Instant::now();
+            // While the pod watch is cut, no confirmation can arrive, so nobody's time runs.
+            let watching = freshness.staleness(Kind::Pod).is_zero();
+            if watching && !store.view().ledger().is_empty() {
+                store.write(|view| view.advance(elapsed));
             }
-            interner.sweep();
-            group_events.forget(&store.view());
+            ticks = ticks.wrapping_add(1);
+            if ticks.is_multiple_of(SWEEP_EVERY) {
+                if store.view().counters() > 0 {
+                    store.write(|view| {
+                        view.sweep_counters(IDLE_SWEEPS);
+                        Vec::new()
+                    });
+                }
+                interner.sweep();
+                group_events.forget(&store.view());
+            }
         }
     }
 }

@@ -16,9 +16,9 @@ use kube::core::Request;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::WatchMetrics;
 use crate::json::{Interner, ListMeta, Slimmed, Undecodable, slim};
 use crate::logging::Throttle;
-use crate::metrics::Metrics;
 use crate::model::{Kind, Object};
 use crate::view::change::Change;
 
@@ -52,7 +52,7 @@ impl ApiError {
     }
 
     /// Whether the resource is not served, or not to us. Optional kinds may be either.
-    pub fn is_absent(&self) -> bool {
+    pub(crate) fn is_absent(&self) -> bool {
         self.is_not_found() || self.is_forbidden()
     }
 
@@ -78,7 +78,7 @@ pub enum Told {
 pub struct Api {
     client: Client,
     interner: Arc<Interner>,
-    metrics: Arc<Metrics>,
+    metrics: WatchMetrics,
     complaints: Arc<Throttle>,
 }
 
@@ -102,9 +102,8 @@ struct VersionedMeta {
 
 impl Api {
     /// Reads with the given client.
-    pub fn new(client: Client, interner: Arc<Interner>, metrics: Arc<Metrics>) -> Self {
-        let complaints = Arc::new(Throttle::new(metrics.log_suppressed.clone()));
-        Self { client, interner, metrics, complaints }
+    pub fn new(client: Client, interner: Arc<Interner>, metrics: WatchMetrics, complaints: Throttle) -> Self {
+        Self { client, interner, metrics, complaints: Arc::new(complaints) }
     }
 
     /// Where a kind is served, or `None` if it is not installed. Of an optional kind the version that

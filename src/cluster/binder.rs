@@ -150,11 +150,12 @@ mod tests {
     use super::{BindOrder, Change, Object, ObjectKey, Store, bind_in_memory};
     use crate::config::Config;
     use crate::fixtures::pod;
-    use crate::metrics::Metrics;
+    use crate::metrics::Registry;
 
     #[test]
     fn binding_in_memory_refuses_what_the_api_server_would() {
-        let store = Store::new(Config::default(), Arc::new(Metrics::new().expect("metrics")));
+        let registry = Registry::new().expect("a registry");
+        let store = Store::new(Config::default(), &registry).expect("metrics");
         store.apply([Change::Upsert(Object::Pod(Arc::new(pod("known").uid("1").build())))]);
         let bind = |name: &str, uid: &str, node: &str| {
             let key = ObjectKey::new("default", name);

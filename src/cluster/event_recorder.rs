@@ -8,9 +8,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
-use tokio::sync::mpsc;
+use prometheus::IntCounterVec;
+use tokio::sync::{Mutex, mpsc};
 
-use crate::metrics::Metrics;
+use crate::metrics::{Registry, create_series};
 use crate::model::{ObjectKey, Uid};
 
 const COMPONENT: &str = "berth";
@@ -34,42 +35,73 @@ pub struct PodEvent {
     pub is_warning: bool,
 }
 
+/// Metrics of Events.
+#[derive(Clone, Debug)]
+pub struct EventMetrics {
+    events: IntCounterVec,
+}
+
+impl EventMetrics {
+    /// Registers them.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let events =
+            registry.counter("events_total", "Events about pods, by what became of them.", &["result"])?;
+        create_series(&events, [["posted"], ["failed"], ["dropped"]]);
+        Ok(Self { events })
+    }
+}
+
 /// Takes announcements and never waits.
 #[derive(Clone, Debug)]
 pub struct EventRecorder {
     sender: Option<mpsc::Sender<PodEvent>>,
-    metrics: Arc<Metrics>,
+    metrics: EventMetrics,
 }
 
 impl EventRecorder {
     /// One that tells nobody, where there is no API server.
-    pub fn silent(metrics: Arc<Metrics>) -> Self {
+    pub fn silent(metrics: EventMetrics) -> Self {
         Self { sender: None, metrics }
     }
 
-    /// One that posts Events, and the task that does it.
-    pub fn posting(client: Client, metrics: Arc<Metrics>) -> (Self, impl Future<Output = ()>) {
+    /// One whose Events the poster posts.
+    pub(crate) fn posting(client: Client, metrics: EventMetrics) -> (Self, EventPoster) {
         let (sender, receiver) = mpsc::channel(WAITING);
-        (Self { sender: Some(sender), metrics: metrics.clone() }, post_all(client, receiver, metrics))
+        let poster =
+            EventPoster { client, receiver: Arc::new(Mutex::new(receiver)), metrics: metrics.clone() };
+        (Self { sender: Some(sender), metrics }, poster)
     }
 
     /// Tells it, sooner or later, or never if there is too much to tell.
-    pub fn announce(&self, event: PodEvent) {
+    pub(crate) fn announce(&self, event: PodEvent) {
         if let Some(sender) = &self.sender
             && sender.try_send(event).is_err()
         {
-            self.metrics.groups.events.with_label_values(&["dropped"]).inc();
+            self.metrics.events.with_label_values(&["dropped"]).inc();
         }
     }
 }
 
-async fn post_all(client: Client, mut receiver: mpsc::Receiver<PodEvent>, metrics: Arc<Metrics>) {
-    while let Some(event) = receiver.recv().await {
-        let posted = tokio::time::timeout(PATIENCE, post(&client, &event)).await;
-        let result = if matches!(posted, Ok(Ok(()))) { "posted" } else { "failed" };
-        metrics.groups.events.with_label_values(&[result]).inc();
-        if result == "failed" {
-            tracing::debug!(pod = %event.pod, reason = event.reason, "event not posted");
+/// Posts what the recorder was told.
+#[derive(Clone)]
+pub struct EventPoster {
+    client: Client,
+    /// Shared by the clones, of which one posts at a time: one that panicked is replaced by the next.
+    receiver: Arc<Mutex<mpsc::Receiver<PodEvent>>>,
+    metrics: EventMetrics,
+}
+
+impl EventPoster {
+    /// Posts for as long as there is a recorder.
+    pub async fn run(self) {
+        let mut receiver = self.receiver.lock().await;
+        while let Some(event) = receiver.recv().await {
+            let posted = tokio::time::timeout(PATIENCE, post(&self.client, &event)).await;
+            let result = if matches!(posted, Ok(Ok(()))) { "posted" } else { "failed" };
+            self.metrics.events.with_label_values(&[result]).inc();
+            if result == "failed" {
+                tracing::debug!(pod = %event.pod, reason = event.reason, "event not posted");
+            }
         }
     }
 }

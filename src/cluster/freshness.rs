@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::metrics::Metrics;
+use prometheus::GaugeVec;
+
+use crate::metrics::{Registry, create_series};
 use crate::model::Kind;
 
 /// The state of every watch.
@@ -23,6 +25,25 @@ struct Watch {
     open: AtomicBool,
     /// Milliseconds after `began`.
     heard: AtomicU64,
+}
+
+/// Metrics of how current the cache is.
+#[derive(Clone, Debug)]
+pub struct FreshnessMetrics {
+    cache_staleness: GaugeVec,
+}
+
+impl FreshnessMetrics {
+    /// Registers them.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let cache_staleness = registry.float_gauge(
+            "cache_staleness_seconds",
+            "Seconds since a watch that is cut was last heard; 0 while it is open.",
+            &["kind"],
+        )?;
+        create_series(&cache_staleness, Kind::ALL.map(|kind| [kind.label()]));
+        Ok(Self { cache_staleness })
+    }
 }
 
 /// Why the cache cannot be trusted now.
@@ -48,7 +69,7 @@ impl Freshness {
     }
 
     /// The API server accepted the watch, or said something on it.
-    pub fn mark_heard(&self, kind: Kind) {
+    pub(crate) fn mark_heard(&self, kind: Kind) {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.watch(kind).heard.store(now, Relaxed);
     }
@@ -60,7 +81,7 @@ impl Freshness {
     }
 
     /// The watch broke.
-    pub fn mark_cut(&self, kind: Kind) {
+    pub(crate) fn mark_cut(&self, kind: Kind) {
         self.watch(kind).open.store(false, Relaxed);
     }
 
@@ -94,7 +115,7 @@ impl Freshness {
     }
 
     /// Shows the staleness of every kind.
-    pub fn publish(&self, metrics: &Metrics) {
+    pub fn publish(&self, metrics: &FreshnessMetrics) {
         for kind in Kind::ALL {
             let gauge = metrics.cache_staleness.with_label_values(&[kind.label()]);
             gauge.set(self.staleness(kind).as_secs_f64());

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prometheus::IntCounterVec;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::json::{Interner, Slimmed, slim};
+use crate::metrics::{Registry, create_series};
 use crate::model::{Kind, Object, Pod};
 
 /// Why a file could not be used.
@@ -23,6 +25,32 @@ pub enum SnapshotError {
     /// It is neither JSON nor YAML of the expected shape.
     #[error("snapshot is neither a JSON List nor YAML documents: {0}")]
     Malformed(String),
+}
+
+/// Metrics of the snapshot file.
+#[derive(Clone, Debug)]
+pub struct SnapshotMetrics {
+    skipped: IntCounterVec,
+}
+
+impl SnapshotMetrics {
+    /// Registers them.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let skipped = registry.counter(
+            "snapshot_skipped_total",
+            "Objects of a snapshot file that were passed over.",
+            &["reason"],
+        )?;
+        create_series(&skipped, [["other_kind"], ["undecodable"]]);
+        Ok(Self { skipped })
+    }
+
+    /// Counts what was passed over.
+    pub fn count(&self, loaded: &Loaded) {
+        for (reason, count) in [("other_kind", loaded.other_kinds), ("undecodable", loaded.undecodable)] {
+            self.skipped.with_label_values(&[reason]).inc_by(count as u64);
+        }
+    }
 }
 
 /// What a file held.

@@ -14,9 +14,8 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 
-use super::Freshness;
 use super::api::{Api, ApiError, Told};
-use crate::metrics::Metrics;
+use super::{Freshness, WatchMetrics};
 use crate::model::Kind;
 use crate::store::Store;
 use crate::view::change::Change;
@@ -55,7 +54,7 @@ pub struct Follower {
     /// Who is told how current they are.
     pub freshness: Arc<Freshness>,
     /// Who counts failures.
-    pub metrics: Arc<Metrics>,
+    pub metrics: WatchMetrics,
 }
 
 impl Follower {

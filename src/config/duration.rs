@@ -18,7 +18,7 @@ impl ShortDuration {
     }
 
     /// So many milliseconds.
-    pub const fn millis(millis: u64) -> Self {
+    pub(crate) const fn millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
     }
 

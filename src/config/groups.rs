@@ -1,6 +1,7 @@
 //! Replica groups: how they are recognised, and what the operator decides for them.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::schema::{LabelSelector, Mode};
 use super::validate::Wrong;
@@ -37,13 +38,7 @@ impl Default for ReplicaGroups {
     fn default() -> Self {
         Self {
             mode: Mode::Enforce,
-            sources: vec![
-                GroupSource::Annotation,
-                GroupSource::LeaderWorkerSet,
-                GroupSource::JobSet,
-                GroupSource::Kueue,
-                GroupSource::PodGroup,
-            ],
+            sources: GroupSource::all().collect(),
             rules: Vec::new(),
             default_topologies: Vec::new(),
             spread_topology: "topology.kubernetes.io/zone".to_owned(),
@@ -54,19 +49,32 @@ impl Default for ReplicaGroups {
     }
 }
 
-/// Who may say that pods form a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GroupSource {
-    /// Berth's annotations.
-    Annotation,
-    /// Labels of a `LeaderWorkerSet`.
-    LeaderWorkerSet,
-    /// Labels of a `JobSet`.
-    JobSet,
-    /// Labels of a Kueue pod group.
-    Kueue,
-    /// The label of the coscheduling plugin.
-    PodGroup,
+/// Who may say that pods form a group, by the name of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupSource(Source);
+
+impl GroupSource {
+    /// All that can be named, in the order in which they are asked.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Source::ALL.into_iter().filter(|source| source.is_listed()).map(Self)
+    }
+}
+
+impl Serialize for GroupSource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for GroupSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::all().find(|source| source.0.name() == name).ok_or_else(|| {
+            let names: Vec<_> = Self::all().map(|source| format!("`{}`", source.0.name())).collect();
+            let expected = names.join(", ");
+            D::Error::custom(format_args!("unknown variant `{name}`, expected one of {expected}"))
+        })
+    }
 }
 
 /// How the members of a group are put on the hosts of their domain.
@@ -172,27 +180,15 @@ impl ReplicaGroups {
             sources: if default.sources.is_empty() {
                 Source::ALL.to_vec()
             } else {
-                default.sources.iter().map(|source| (*source).into()).collect()
+                default.sources.iter().map(|source| source.0).collect()
             },
             topology: topology_request(&default.topology),
         };
-        let sources = self.sources.iter().map(|source| Source::from(*source));
+        let sources = self.sources.iter().map(|source| source.0);
         Recogniser {
             sources: sources.chain((!self.rules.is_empty()).then_some(Source::Rule)).collect(),
             rules: self.rules.iter().map(rule).collect(),
             defaults: self.default_topologies.iter().map(default).collect(),
-        }
-    }
-}
-
-impl From<GroupSource> for Source {
-    fn from(source: GroupSource) -> Self {
-        match source {
-            GroupSource::Annotation => Source::Annotation,
-            GroupSource::LeaderWorkerSet => Source::LeaderWorkerSet,
-            GroupSource::JobSet => Source::JobSet,
-            GroupSource::Kueue => Source::Kueue,
-            GroupSource::PodGroup => Source::PodGroup,
         }
     }
 }

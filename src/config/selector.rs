@@ -27,7 +27,7 @@ impl From<&LabelSelector> for Selector {
 }
 
 /// Checks a selector, as the API server would.
-pub fn validate(path: &str, selector: &LabelSelector) -> Result<(), Wrong> {
+pub(crate) fn validate(path: &str, selector: &LabelSelector) -> Result<(), Wrong> {
     for (key, value) in &selector.match_labels {
         if !is_label_key(key) || !is_label_value(value) {
             return Err(Wrong::new(&format!("{path}.matchLabels.{key}"), "is no valid label"));

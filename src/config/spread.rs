@@ -6,7 +6,7 @@ use super::validate::Wrong;
 use crate::model::label_syntax::is_label_key;
 
 /// Checks the whole section.
-pub fn validate(spread: &TopologySpread) -> Result<(), Wrong> {
+pub(crate) fn validate(spread: &TopologySpread) -> Result<(), Wrong> {
     let path = "topologySpread.defaultConstraints";
     if spread.defaulting_type == DefaultingType::System && !spread.default_constraints.is_empty() {
         let reason = "must be List when defaultConstraints are given";

@@ -20,7 +20,7 @@ impl Wrong {
 }
 
 /// Checks a configuration.
-pub fn validate(config: &Config) -> Result<(), Wrong> {
+pub(crate) fn validate(config: &Config) -> Result<(), Wrong> {
     let wrong = |path: &str, reason: &str| Err(Wrong::new(path, reason));
     if config.api_version != API_VERSION {
         return wrong("apiVersion", &format!("must be {API_VERSION}"));

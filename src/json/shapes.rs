@@ -317,49 +317,6 @@ pub struct SelectorExpression {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct BudgetObject {
-    pub metadata: Meta,
-    pub spec: Option<SelectorSpec>,
-    pub status: Option<BudgetStatus>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BudgetStatus {
-    pub disruptions_allowed: Option<i32>,
-}
-
-#[derive(Debug, Deserialize)]
-pub struct GroupJson {
-    pub metadata: Meta,
-    pub spec: Option<GroupSpec>,
-    pub status: Option<GroupStatus>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GroupSpec {
-    pub leader_worker_template: Option<LeaderWorkerTemplate>,
-    pub min_member: Option<u32>,
-    pub parallelism: Option<u32>,
-    pub completions: Option<u32>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-pub struct GroupStatus {
-    pub succeeded: Option<u32>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LeaderWorkerTemplate {
-    pub size: Option<u32>,
-    pub restart_policy: Option<String>,
-    pub leader_template: Option<PodTemplate>,
-    pub worker_template: Option<PodTemplate>,
-}
-
-#[derive(Debug, Deserialize)]
 pub struct PodTemplate {
     pub metadata: Option<Meta>,
     pub spec: Option<PodSpec>,

@@ -1,5 +1,7 @@
 use super::{Slimmed, slim};
+use crate::fixtures::group_object;
 use crate::json::Interner;
+use crate::model::group::Source;
 use crate::model::{Kind, Object};
 
 fn kept(kind: Kind, text: &str) -> Object {
@@ -101,14 +103,58 @@ fn selectors_of_every_owner_kind_are_read() {
     let unknown = r#"{"metadata":{"name":"rs"},"spec":{"selector":{"matchExpressions":[
         {"key":"c","operator":"Near"}]}}}"#;
     assert!(slim(Kind::ReplicaSet, unknown, &Interner::default()).is_err());
+}
 
-    let Object::Group(Kind::LeaderWorkerSet, set) = kept(
-        Kind::LeaderWorkerSet,
-        r#"{"metadata":{"name":"lws","namespace":"ns"},"spec":{"leaderWorkerTemplate":{"size":4}}}"#,
-    ) else {
-        panic!("not a group")
+#[test]
+fn sources_read_the_objects_behind_their_groups() {
+    let read = |source: Source, spec: &str| {
+        let labels = r#"{"jobset.sigs.k8s.io/job-key":"k"}"#;
+        group_object(source, &format!(r#"{{"metadata":{{"name":"o","labels":{labels}}},{spec}}}"#))
     };
-    assert_eq!(set.size, Some(4));
+    for (source, spec, size) in [
+        (Source::LeaderWorkerSet, r#""spec":{"leaderWorkerTemplate":{"size":4}}"#, Some(4)),
+        (Source::LeaderWorkerSet, r#""spec":null"#, None),
+        (Source::JobSet, r#""spec":{"parallelism":4}"#, Some(4)),
+        (Source::JobSet, r#""spec":{"parallelism":4,"completions":5},"status":{"succeeded":3}"#, Some(2)),
+        (Source::JobSet, r#""spec":{},"status":null"#, Some(1)),
+        (Source::PodGroup, r#""spec":{"minMember":3}"#, Some(3)),
+    ] {
+        assert_eq!(read(source, spec).size, size, "{source:?} {spec}");
+    }
+    for (policy, together) in
+        [(r#","restartPolicy":"None""#, false), (r#","restartPolicy":"RecreateGroupOnPodRestart""#, true)]
+    {
+        let spec = format!(r#""spec":{{"leaderWorkerTemplate":{{"size":4{policy}}}}}"#);
+        assert_eq!(read(Source::LeaderWorkerSet, &spec).restarts_together, together);
+    }
+    let templates = r#""spec":{"leaderWorkerTemplate":{"size":2,"workerTemplate":{"metadata":{"labels":{"a":"b"}},
+        "spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"0.1"}}}]}}}}"#;
+    let set = read(Source::LeaderWorkerSet, templates);
+    let (leader, worker) = (set.roles[0].template(0), set.roles[0].template(1));
+    assert_eq!(leader, worker, "without a template of its own a leader is like its workers");
+    assert_eq!(worker.map(|template| template.requests.milli_cpu), Some(100));
+}
+
+#[test]
+fn objects_behind_groups_are_refused_or_passed_over_one_by_one() {
+    let read = |source: Source, text: &str| {
+        slim(source.kind().expect("a source with objects"), text, &Interner::default())
+    };
+    let job = read(Source::JobSet, r#"{"metadata":{"name":"o"},"spec":{"parallelism":"many"}}"#);
+    assert!(matches!(job, Ok(Slimmed::Uninteresting(_))), "a Job that is of no JobSet");
+    for (spec, path) in [
+        (r#"{"leaderWorkerTemplate":{"size":-1}}"#, "spec.leaderWorkerTemplate.size"),
+        (r#"{"leaderWorkerTemplate":[]}"#, "spec.leaderWorkerTemplate"),
+        (
+            r#"{"leaderWorkerTemplate":{"workerTemplate":{"spec":{"overhead":{"cpu":"x"}}}}}"#,
+            "workerTemplate",
+        ),
+    ] {
+        let text = format!(r#"{{"metadata":{{"name":"o"}},"spec":{spec}}}"#);
+        let error = read(Source::LeaderWorkerSet, &text).expect_err(spec);
+        assert_eq!(error.key.as_ref().map(ToString::to_string).as_deref(), Some("o"));
+        assert!(error.to_string().contains(path), "{error}");
+    }
 }
 
 fn requests(spec: &str, status: &str) -> [(i64, i64, i64); 2] {

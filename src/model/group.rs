@@ -1,28 +1,17 @@
 //! Replica groups: pods that are of use only together, such as one leader and its workers.
 
+pub(crate) mod fields;
+mod object;
 pub mod recognition;
+pub(crate) mod source;
+mod sources;
 
 use std::sync::Arc;
 
+pub use self::object::{GroupObject, Role, Template};
 pub use self::recognition::Recogniser;
+pub use self::sources::Source;
 use super::{Name, ObjectKey};
-
-/// Who says that pods form a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Source {
-    /// Berth's own annotation, on pods of any kind.
-    Annotation,
-    /// A `LeaderWorkerSet`: one of its replicas.
-    LeaderWorkerSet,
-    /// A `JobSet`: one of its jobs.
-    JobSet,
-    /// A Kueue pod group.
-    Kueue,
-    /// The coscheduling plugin's pod group.
-    PodGroup,
-    /// A rule of the configuration.
-    Rule,
-}
 
 /// The identity of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,5 +1,8 @@
 //! The closed list of kinds that Berth watches.
 
+use super::group::Source;
+use super::group::source::ObjectKind;
+
 /// One watched kind. The order is the order in which people see them in `/readyz` and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -17,34 +20,67 @@ pub enum Kind {
     ReplicaSet,
     /// Stateful sets.
     StatefulSet,
-    /// Pod disruption budgets.
-    PodDisruptionBudget,
-    /// Jobs that belong to a `JobSet`.
-    Job,
-    /// `LeaderWorkerSet` objects, when that API is installed.
-    LeaderWorkerSet,
-    /// `JobSet` objects, when that API is installed.
-    JobSet,
-    /// Coscheduling pod groups, when that API is installed.
-    PodGroup,
+    /// Objects that stand behind the groups of a source, see [`Source::kind`].
+    Group(GroupKind),
 }
 
+/// The kind of the objects that stand behind the groups of one source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GroupKind {
+    source: Source,
+    kind: &'static ObjectKind,
+}
+
+impl GroupKind {
+    /// The kind of a source's objects, if it has any.
+    pub(super) const fn of(source: Source) -> Option<Self> {
+        match source.object_kind() {
+            Some(kind) => Some(Self { source, kind }),
+            None => None,
+        }
+    }
+
+    /// Whose kind it is.
+    pub(crate) const fn source(self) -> Source {
+        self.source
+    }
+
+    /// Only objects with this label are of interest.
+    pub(crate) const fn with_label(self) -> Option<&'static str> {
+        self.kind.with_label
+    }
+}
+
+/// The kinds that do not depend on group sources.
+const PLAIN: [Kind; 7] = [
+    Kind::Node,
+    Kind::Pod,
+    Kind::Namespace,
+    Kind::Service,
+    Kind::ReplicationController,
+    Kind::ReplicaSet,
+    Kind::StatefulSet,
+];
+
 impl Kind {
-    /// Every kind, required ones first.
-    pub const ALL: [Kind; 12] = [
-        Kind::Node,
-        Kind::Pod,
-        Kind::Namespace,
-        Kind::Service,
-        Kind::ReplicationController,
-        Kind::ReplicaSet,
-        Kind::StatefulSet,
-        Kind::PodDisruptionBudget,
-        Kind::Job,
-        Kind::LeaderWorkerSet,
-        Kind::JobSet,
-        Kind::PodGroup,
-    ];
+    /// Every kind: first those that do not depend on group sources, then those of the sources, in their order.
+    pub const ALL: [Kind; PLAIN.len() + Source::KINDS] = {
+        let mut all = [Kind::Node; PLAIN.len() + Source::KINDS];
+        let mut at = 0;
+        while at < PLAIN.len() {
+            all[at] = PLAIN[at];
+            at += 1;
+        }
+        let mut source = 0;
+        while source < Source::ALL.len() {
+            if let Some(kind) = Source::ALL[source].kind() {
+                all[at] = kind;
+                at += 1;
+            }
+            source += 1;
+        }
+        all
+    };
 
     /// The name used in metric labels, logs and `/readyz`.
     pub const fn label(self) -> &'static str {
@@ -56,11 +92,7 @@ impl Kind {
             Kind::ReplicationController => "ReplicationController",
             Kind::ReplicaSet => "ReplicaSet",
             Kind::StatefulSet => "StatefulSet",
-            Kind::PodDisruptionBudget => "PodDisruptionBudget",
-            Kind::Job => "Job",
-            Kind::LeaderWorkerSet => "LeaderWorkerSet",
-            Kind::JobSet => "JobSet",
-            Kind::PodGroup => "PodGroup",
+            Kind::Group(kind) => kind.kind.name,
         }
     }
 
@@ -69,11 +101,7 @@ impl Kind {
         match self {
             Kind::Node | Kind::Pod | Kind::Namespace | Kind::Service | Kind::ReplicationController => "",
             Kind::ReplicaSet | Kind::StatefulSet => "apps",
-            Kind::PodDisruptionBudget => "policy",
-            Kind::Job => "batch",
-            Kind::LeaderWorkerSet => "leaderworkerset.x-k8s.io",
-            Kind::JobSet => "jobset.x-k8s.io",
-            Kind::PodGroup => "scheduling.x-k8s.io",
+            Kind::Group(kind) => kind.kind.group,
         }
     }
 
@@ -87,17 +115,22 @@ impl Kind {
             Kind::ReplicationController => "replicationcontrollers",
             Kind::ReplicaSet => "replicasets",
             Kind::StatefulSet => "statefulsets",
-            Kind::PodDisruptionBudget => "poddisruptionbudgets",
-            Kind::Job => "jobs",
-            Kind::LeaderWorkerSet => "leaderworkersets",
-            Kind::JobSet => "jobsets",
-            Kind::PodGroup => "podgroups",
+            Kind::Group(kind) => kind.kind.plural,
         }
     }
 
     /// Whether every cluster serves it. The others are watched where they are installed.
     pub const fn is_built_in(self) -> bool {
-        !matches!(self, Kind::LeaderWorkerSet | Kind::JobSet | Kind::PodGroup)
+        match self {
+            Kind::Group(kind) => kind.kind.built_in,
+            Kind::Node
+            | Kind::Pod
+            | Kind::Namespace
+            | Kind::Service
+            | Kind::ReplicationController
+            | Kind::ReplicaSet
+            | Kind::StatefulSet => true,
+        }
     }
 
     /// The kind of an object by its `apiVersion` and `kind`; any version of the group will do.
@@ -107,19 +140,21 @@ impl Kind {
     }
 
     /// Position in [`Kind::ALL`], for tables with one row per kind.
-    pub const fn index(self) -> usize {
-        self as usize
+    pub fn index(self) -> usize {
+        Kind::ALL.iter().position(|kind| *kind == self).unwrap_or_default()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Kind;
+    use super::{Kind, Source};
 
     #[test]
-    fn the_table_is_in_declaration_order() {
+    fn no_two_kinds_are_alike() {
         for (position, kind) in Kind::ALL.into_iter().enumerate() {
             assert_eq!(kind.index(), position);
+            assert_eq!(Kind::recognise(&format!("{}/v1", kind.group()), kind.label()), Some(kind));
+            assert!(Kind::ALL[..position].iter().all(|known| known.label() != kind.label()), "{kind:?}");
         }
     }
 
@@ -129,10 +164,11 @@ mod tests {
             ("v1", "Pod", Some(Kind::Pod)),
             ("apps/v1", "ReplicaSet", Some(Kind::ReplicaSet)),
             ("extensions/v1beta1", "ReplicaSet", None),
-            ("jobset.x-k8s.io/v1alpha2", "JobSet", Some(Kind::JobSet)),
-            ("scheduling.x-k8s.io/v1alpha1", "PodGroup", Some(Kind::PodGroup)),
+            ("jobset.x-k8s.io/v1alpha2", "JobSet", None),
+            ("scheduling.x-k8s.io/v1alpha1", "PodGroup", Source::PodGroup.kind()),
             ("scheduling.k8s.io/v1alpha2", "PodGroup", None),
-            ("batch/v1", "Job", Some(Kind::Job)),
+            ("batch/v1", "Job", Source::JobSet.kind()),
+            ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", Source::LeaderWorkerSet.kind()),
             ("v1", "ConfigMap", None),
         ] {
             assert_eq!(Kind::recognise(api_version, kind), expected, "{api_version} {kind}");

@@ -11,12 +11,12 @@ fn is_name_part(text: &str) -> bool {
 }
 
 /// Whether a label may have this value; the empty one is fine.
-pub fn is_label_value(text: &str) -> bool {
+pub(crate) fn is_label_value(text: &str) -> bool {
     text.is_empty() || is_name_part(text)
 }
 
 /// Whether a label may have this key: a name, or a lower-case DNS name, a slash and a name.
-pub fn is_label_key(text: &str) -> bool {
+pub(crate) fn is_label_key(text: &str) -> bool {
     let is_dns_label = |part: &str| {
         let lower = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let bytes = part.as_bytes();

@@ -25,7 +25,7 @@ impl Labels {
     }
 
     /// Whether somebody else holds this very set too.
-    pub fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }
 }

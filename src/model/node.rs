@@ -48,7 +48,7 @@ pub struct Taint {
 
 impl Taint {
     /// The taint that a cordon amounts to: who tolerates it may be placed on a cordoned node.
-    pub fn of_cordoned_nodes() -> Self {
+    pub(crate) fn of_cordoned_nodes() -> Self {
         static CORDON: LazyLock<Taint> = LazyLock::new(|| Taint {
             key: Name::from("node.kubernetes.io/unschedulable"),
             value: Name::from(""),

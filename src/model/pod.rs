@@ -63,12 +63,12 @@ pub struct Controller {
 
 impl Pod {
     /// The UID of a pod that has none, as in a file written by hand: its name has to do.
-    pub fn stand_in_uid(key: &ObjectKey) -> Uid {
+    pub(crate) fn stand_in_uid(key: &ObjectKey) -> Uid {
         Uid::from(key.to_string())
     }
 
     /// Whether its UID is such a stand-in.
-    pub fn has_stand_in_uid(&self) -> bool {
+    pub(crate) fn has_stand_in_uid(&self) -> bool {
         self.uid == Self::stand_in_uid(&self.key)
     }
 

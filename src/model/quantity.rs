@@ -61,7 +61,7 @@ impl Quantity {
     }
 
     /// The sum, which is exact; it becomes long if it has to.
-    pub fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         if let (Form::Short { value: a, scale: at }, Form::Short { value: b, scale: bt }) = (self.0, other.0)
         {
             if b == 0 {

@@ -60,7 +60,7 @@ impl Requirements {
     }
 
     /// Whether nothing is asked that depends on the node's labels or name.
-    pub fn fit_every_node(&self) -> bool {
+    pub(crate) fn fit_every_node(&self) -> bool {
         self.node_selector.is_empty() && self.affinity.is_none()
     }
 

@@ -55,7 +55,7 @@ impl Selector {
     }
 
     /// The keys that must have one certain value, with that value.
-    pub fn equalities(&self) -> impl Iterator<Item = (&Name, &Name)> {
+    pub(crate) fn equalities(&self) -> impl Iterator<Item = (&Name, &Name)> {
         self.requirements.iter().filter_map(|requirement| match requirement {
             Requirement::In(key, values) => match &values[..] {
                 [value] => Some((key, value)),

@@ -47,10 +47,10 @@ mod reserved;
 mod restore;
 mod score;
 mod search;
+#[cfg(test)]
+mod situation;
 mod subgroups;
 pub mod survey;
-#[cfg(test)]
-mod tests;
 
 use self::member::Member;
 use self::members::Members;

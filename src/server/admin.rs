@@ -14,10 +14,9 @@ use crate::cluster::Freshness;
 use crate::cluster::api::Api;
 use crate::cluster::compare::compare;
 use crate::logging::LevelControl;
-use crate::metrics::Metrics;
+use crate::metrics::Registry;
 use crate::model::Kind;
 use crate::store::Store;
-use crate::verbs::GroupEvents;
 use crate::wire::reply::problem;
 
 const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/debug/cache/compare\n\
@@ -30,9 +29,7 @@ pub struct AdminService {
     /// How far the cluster can be trusted.
     pub freshness: Arc<Freshness>,
     /// What is measured.
-    pub metrics: Arc<Metrics>,
-    /// What is said about groups.
-    pub group_events: Arc<GroupEvents>,
+    pub registry: Arc<Registry>,
     /// The API server to compare with, unless the cluster came from a file.
     pub api: Option<Api>,
     /// The log level.
@@ -96,11 +93,7 @@ impl AdminService {
     }
 
     fn metrics(&self) -> Answer {
-        let view = self.store.view();
-        self.metrics.set_view(&view);
-        self.group_events.publish(&view);
-        self.freshness.publish(&self.metrics);
-        answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", self.metrics.render())
+        answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", self.registry.render())
     }
 
     fn configz(&self) -> Answer {

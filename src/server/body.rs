@@ -22,12 +22,15 @@ pub enum BodyError {
 }
 
 impl BodyError {
+    /// Every label, for metrics that exist from the start.
+    pub const LABELS: [&'static str; 3] = ["too_large", "too_slow", "cut_off"];
+
     /// The label in metrics.
     pub const fn label(&self) -> &'static str {
         match self {
-            BodyError::TooLarge(_) => "too_large",
-            BodyError::TooSlow => "too_slow",
-            BodyError::CutOff => "cut_off",
+            BodyError::TooLarge(_) => Self::LABELS[0],
+            BodyError::TooSlow => Self::LABELS[1],
+            BodyError::CutOff => Self::LABELS[2],
         }
     }
 

@@ -11,13 +11,14 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use prometheus::{IntCounterVec, IntGaugeVec};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use super::Answer;
 use super::tls::Certificates;
-use crate::metrics::Metrics;
+use crate::metrics::Registry;
 
 /// How long a client may take to agree on encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -25,6 +26,23 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Requests at once on one HTTP/2 connection. kube-scheduler uses a single one, for all bindings under way too;
 /// what is too much is turned away request by request.
 const MAX_STREAMS: u32 = 4096;
+
+/// Metrics of connections.
+#[derive(Clone, Debug)]
+pub struct ConnectionMetrics {
+    connections: IntCounterVec,
+    connections_open: IntGaugeVec,
+}
+
+impl ConnectionMetrics {
+    /// Registers them. The series of a listener are there once it is served.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        Ok(Self {
+            connections: registry.counter("connections_total", "TCP connections accepted.", &["listener"])?,
+            connections_open: registry.gauge("connections_open", "TCP connections open.", &["listener"])?,
+        })
+    }
+}
 
 /// Settings of one listener.
 #[derive(Clone)]
@@ -51,7 +69,7 @@ pub async fn serve<H, F>(
     listener: TcpListener,
     listening: Listening,
     handle: H,
-    metrics: Arc<Metrics>,
+    metrics: ConnectionMetrics,
     mut stop: watch::Receiver<bool>,
 ) where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,

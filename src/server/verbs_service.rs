@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 
 use super::body::{self, BodyError};
 use super::inflight::InFlight;
+use super::verbs_metrics::{RequestMetrics, UNKNOWN, UNKNOWN_VERB, WRONG_METHOD};
 use super::{Answer, json};
 use crate::logging::Throttle;
 use crate::verbs::{Verb, Verbs};
@@ -28,6 +29,7 @@ const LARGEST_BINDING: usize = 64 * 1024;
 /// Answers requests on the verbs port.
 pub struct VerbsService {
     verbs: Arc<Verbs>,
+    metrics: RequestMetrics,
     decisions: InFlight,
     bindings: InFlight,
     complaints: Throttle,
@@ -45,9 +47,9 @@ enum Refusal {
 
 impl VerbsService {
     /// A service for these verbs.
-    pub fn new(verbs: Arc<Verbs>) -> Self {
-        let complaints = Throttle::new(verbs.metrics.log_suppressed.clone());
-        Self { verbs, decisions: InFlight::default(), bindings: InFlight::default(), complaints }
+    pub fn new(verbs: Arc<Verbs>, metrics: RequestMetrics, complaints: Throttle) -> Self {
+        let (decisions, bindings) = (InFlight::default(), InFlight::default());
+        Self { verbs, metrics, decisions, bindings, complaints }
     }
 
     /// Answers one request, whatever it is.
@@ -58,14 +60,14 @@ impl VerbsService {
     {
         let began = Instant::now();
         let verb = Verb::from_path(request.uri().path());
-        let label = verb.map_or("unknown", Verb::label);
+        let label = verb.map_or(UNKNOWN, Verb::label);
         let answer = match self.answer(verb, request).await {
             Ok(body) => json(StatusCode::OK, body),
             Err(refusal) => self.refuse(label, &refusal),
         };
         let (spent, status) = (began.elapsed().as_secs_f64(), answer.status());
         let labels = [label, status.as_str()];
-        self.verbs.metrics.request_duration.with_label_values(&labels).observe(spent);
+        self.metrics.request_duration.with_label_values(&labels).observe(spent);
         answer
     }
 
@@ -83,7 +85,7 @@ impl VerbsService {
             let server = &snapshot.config().server;
             (server.limits, server.timeouts)
         };
-        let gauge = self.verbs.metrics.inflight.with_label_values(&[verb.label()]);
+        let gauge = self.metrics.inflight.with_label_values(&[verb.label()]);
         // Bindings wait for the API server and must not take the places of decisions, nor their memory.
         let (place, max_body) = match verb {
             Verb::Bind => (
@@ -132,11 +134,11 @@ impl VerbsService {
         let (status, reason, text) = match refusal {
             Refusal::UnknownVerb => (
                 StatusCode::NOT_FOUND,
-                "unknown_verb",
+                UNKNOWN_VERB,
                 "unknown verb; there are /filter, /prioritize, /preempt and /bind".to_owned(),
             ),
             Refusal::WrongMethod => {
-                (StatusCode::METHOD_NOT_ALLOWED, "wrong_method", "verbs take POST only".to_owned())
+                (StatusCode::METHOD_NOT_ALLOWED, WRONG_METHOD, "verbs take POST only".to_owned())
             }
             Refusal::Overloaded => {
                 (StatusCode::SERVICE_UNAVAILABLE, "", "too many requests under way".to_owned())
@@ -145,11 +147,10 @@ impl VerbsService {
             Refusal::Wire(error) => (StatusCode::BAD_REQUEST, error.label(), error.to_string()),
             Refusal::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "", "internal error".to_owned()),
         };
-        let metrics = &self.verbs.metrics;
         match refusal {
-            Refusal::Overloaded => metrics.shed.with_label_values(&[verb]).inc(),
-            Refusal::Broken => metrics.panics.with_label_values(&[verb]).inc(),
-            _ => metrics.bad_requests.with_label_values(&[verb, reason]).inc(),
+            Refusal::Overloaded => self.metrics.shed.with_label_values(&[verb]).inc(),
+            Refusal::Broken => self.verbs.metrics.panics.with_label_values(&[verb]).inc(),
+            _ => self.metrics.bad_requests.with_label_values(&[verb, reason]).inc(),
         }
         if self.complaints.may_speak((verb, reason)) {
             tracing::warn!(verb, status = status.as_u16(), reason = text, "request refused");

@@ -7,14 +7,15 @@ use std::time::Duration;
 use super::{Changes, Kinds, Store};
 use crate::config::{self, Config};
 use crate::fixtures::{node, pod};
-use crate::metrics::Metrics;
+use crate::metrics::Registry;
 use crate::model::{Kind, Object, ObjectKey, Uid};
 use crate::view::change::{Change, Offer};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn store(config: Config) -> Store {
-    Store::new(config, Arc::new(Metrics::new().expect("metrics")))
+    let registry = Registry::new().expect("a registry");
+    Store::new(config, &registry).expect("metrics")
 }
 
 fn upsert(builder: crate::fixtures::PodBuilder) -> Change {

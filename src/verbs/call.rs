@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use crate::json::{self, Interner, PodObject};
-use crate::model::{ObjectKey, Pod, Recogniser};
+use crate::model::{ObjectKey, Pod};
 use crate::view::View;
 use crate::wire::{Candidates, NodeVictims, PreemptArgs, SchedulingArgs, WireError};
 
 /// The pod of a call, slimmed, with its part in a group.
 pub struct CalledPod {
     pod: Arc<Pod>,
-    /// Who said which part it has.
-    recogniser: Arc<Recogniser>,
+    /// [`View::recognition`] of the view that said so.
+    recognition: u64,
 }
 
 impl CalledPod {
     /// The pod with its part in a group as a view sees it.
     pub fn new(pod: Arc<Pod>, view: &View) -> Self {
-        Self { pod: recognised(pod, view), recogniser: view.recogniser().clone() }
+        Self { pod: recognised(pod, view), recognition: view.recognition() }
     }
 
     /// Its namespace and name.
@@ -32,7 +32,7 @@ impl CalledPod {
     /// The pod as a view sees it, which may have been published since the call was decoded. Its group is recognised
     /// again only if groups are recognised differently there.
     pub fn seen_by(&self, view: &View) -> Arc<Pod> {
-        if Arc::ptr_eq(&self.recogniser, view.recogniser()) {
+        if self.recognition == view.recognition() {
             self.pod.clone()
         } else {
             recognised(self.pod.clone(), view)

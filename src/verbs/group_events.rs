@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use dashmap::DashMap;
 
+use super::GroupMetrics;
 use crate::cluster::event_recorder::{EventRecorder, PodEvent};
 use crate::decision::reason::REPLICA_GROUP;
 use crate::decision::{Decision, Reason};
 use crate::ledger::Reservation;
-use crate::metrics::Metrics;
 use crate::model::{GroupKey, Membership, Pod};
 use crate::view::View;
 
@@ -32,12 +32,12 @@ pub struct GroupEvents {
     /// When the first member of those that are being placed was bound.
     begun: DashMap<Arc<GroupKey>, Instant>,
     event_recorder: EventRecorder,
-    metrics: Arc<Metrics>,
+    metrics: GroupMetrics,
 }
 
 impl GroupEvents {
     /// Nothing said so far.
-    pub fn new(event_recorder: EventRecorder, metrics: Arc<Metrics>) -> Self {
+    pub fn new(event_recorder: EventRecorder, metrics: GroupMetrics) -> Self {
         Self { last: DashMap::new(), begun: DashMap::new(), event_recorder, metrics }
     }
 
@@ -73,7 +73,7 @@ impl GroupEvents {
         if !missing && view.waiting_members(group).len() == 0 {
             // A member that came back to the others is no assembly.
             if let Some((_, began)) = self.begun.remove(group) {
-                self.metrics.groups.assembly.observe(began.elapsed().as_secs_f64());
+                self.metrics.assembly.observe(began.elapsed().as_secs_f64());
             }
             self.tell(membership, pod, State::Complete);
         }
@@ -114,13 +114,14 @@ impl GroupEvents {
         self.begun.retain(|group, _| somebody(group));
     }
 
-    /// Counts those that wait by their reasons.
+    /// Shows in the metrics how groups are doing, and those that wait by their reasons.
     pub fn publish(&self, view: &View) {
+        self.metrics.show(view);
         self.forget(view);
-        self.metrics.groups.waiting.reset();
+        self.metrics.nobody_waits();
         for entry in &self.last {
             if let State::Waiting(reason) = entry.value() {
-                self.metrics.groups.waiting.with_label_values(&[reason.code()]).inc();
+                self.metrics.waiting.with_label_values(&[reason.code()]).inc();
             }
         }
     }

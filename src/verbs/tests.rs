@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::{Verb, Verbs};
 use crate::config::{self, Config};
 use crate::decision::{Decision, Reason, Undecided};
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineMetrics};
 use crate::fixtures::{node, pod};
 use crate::ledger::Phase;
-use crate::metrics::Metrics;
+use crate::metrics::Registry;
 use crate::model::{Kind, Object, Pod};
 use crate::policy::{Policy, Prepared, Question};
 use crate::store::Store;
@@ -53,11 +53,12 @@ impl Prepared for Hesitant {
 
 impl Hesitant {
     fn verbs(&self) -> Arc<Verbs> {
-        let metrics = Arc::new(Metrics::new().expect("metrics"));
+        let registry = Registry::new().expect("a registry");
+        let metrics = EngineMetrics::register(&registry).expect("metrics");
         let config = Config::default();
-        let engine = Engine::with_policies(vec![Box::new(self.clone())], &config, metrics.clone());
-        let store = Arc::new(Store::with_engine(config, engine, metrics.clone()));
-        Arc::new(Verbs::over(store, metrics))
+        let engine = Engine::with_policies(vec![Box::new(self.clone())], &config, metrics);
+        let store = Store::with_engine(config, engine, &registry).expect("metrics");
+        Arc::new(Verbs::over(Arc::new(store), &registry).expect("metrics"))
     }
 
     async fn until_asked(&self, times: usize) {
@@ -197,10 +198,12 @@ fn explaining_has_no_effects() {
     let rack = |name: &str, rack: &str| Object::Node(Arc::new(node(name).label("rack", rack).build()));
     let member = || pod("m").annotation("berth.dev/group", "ring").annotation("berth.dev/group-size", "2");
     let objects = vec![rack("a", "1"), rack("b", "2"), Object::Pod(Arc::new(member().build()))];
-    let verbs = Verbs::in_memory(config::parse(rules).expect("rules"), objects).expect("verbs");
+    let registry = Registry::new().expect("a registry");
+    let config = config::parse(rules).expect("rules");
+    let verbs = Verbs::in_memory_measured(config, objects, &registry).expect("verbs");
     // A pod under way must not lose its entry when it is asked about.
     verbs.decide(Verb::Filter, &call("web")).expect("a sound call");
-    let (before, counted) = (verbs.store.snapshot(), verbs.metrics.render());
+    let (before, counted) = (verbs.store.snapshot(), registry.render());
     let names = ["a", "b", "unknown"].map(Into::into);
     for pod in [pod("web"), pod("new"), member().annotation("berth.dev/required-topology", "rack")] {
         verbs.explain(Arc::new(pod.build()), &names).expect("a decision");
@@ -212,7 +215,7 @@ fn explaining_has_no_effects() {
     assert!(before.view().ledger().get("web").is_some());
     assert_eq!(
         String::from_utf8(counted),
-        String::from_utf8(verbs.metrics.render()),
+        String::from_utf8(registry.render()),
         "nothing was counted or measured"
     );
 }

@@ -169,18 +169,8 @@ impl View {
                 self.namespaces.insert(key.name, object);
             }
             Object::Service(object) => self.services.insert(key, object),
-            Object::DisruptionBudget(object) => self.budgets.insert(key, object),
-            Object::Workload(kind, object) => match kind {
-                Kind::ReplicationController => self.replication_controllers.insert(key, object),
-                Kind::ReplicaSet => self.replica_sets.insert(key, object),
-                _ => self.stateful_sets.insert(key, object),
-            },
-            Object::Group(kind, object) => match kind {
-                Kind::Job => self.jobs.insert(key, object),
-                Kind::LeaderWorkerSet => self.leader_worker_sets.insert(key, object),
-                Kind::JobSet => self.job_sets.insert(key, object),
-                _ => self.pod_groups.insert(key, object),
-            },
+            Object::Workload(kind, object) => self.workloads.entry(kind).or_default().insert(key, object),
+            Object::Group(kind, object) => self.set_group_object(kind, &key, Some(object)),
         }
     }
 
@@ -199,14 +189,10 @@ impl View {
                 self.namespaces.remove(&key.name);
             }
             Kind::Service => self.services.remove(key),
-            Kind::ReplicationController => self.replication_controllers.remove(key),
-            Kind::ReplicaSet => self.replica_sets.remove(key),
-            Kind::StatefulSet => self.stateful_sets.remove(key),
-            Kind::PodDisruptionBudget => self.budgets.remove(key),
-            Kind::Job => self.jobs.remove(key),
-            Kind::LeaderWorkerSet => self.leader_worker_sets.remove(key),
-            Kind::JobSet => self.job_sets.remove(key),
-            Kind::PodGroup => self.pod_groups.remove(key),
+            Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
+                self.workloads.entry(kind).or_default().remove(key);
+            }
+            Kind::Group(kind) => self.set_group_object(kind, key, None),
         }
     }
 
@@ -286,20 +272,13 @@ impl View {
         }
     }
 
-    /// Fills in a pod's part in a group.
-    pub fn recognise_group(&self, pod: &mut Arc<Pod>) {
-        let membership = self.recogniser.recognise(pod);
-        if pod.group != membership {
-            Arc::make_mut(pod).group = membership;
-        }
-    }
-
     /// From now on groups are recognised like this.
     pub fn set_recogniser(&mut self, recogniser: Arc<Recogniser>) {
         if self.recogniser == recogniser {
             return;
         }
         self.recogniser = recogniser;
+        self.recognition += 1;
         // Groups that are recognised from now on may have members in place.
         self.reservations_rebuilt = false;
         let shown: Vec<_> = self.pods.values().cloned().collect();
@@ -319,7 +298,7 @@ impl View {
     }
 
     /// Makes a change that concerns one pod, and brings all that is kept by place in line with where it is then.
-    fn keeping_places<R>(&mut self, uid: &str, change: impl FnOnce(&mut Self) -> R) -> R {
+    pub(super) fn keeping_places<R>(&mut self, uid: &str, change: impl FnOnce(&mut Self) -> R) -> R {
         let (before, entry_before) = (self.pod_state(uid), self.entry_before(uid));
         let result = change(self);
         let after = self.pod_state(uid);
@@ -363,7 +342,8 @@ impl View {
                 }
                 self.hosts.remove_pod(&node, &pod.uid);
                 if let Some(membership) = &pod.group {
-                    self.groups.remove(&membership.group, &pod.uid);
+                    let members = if pod.terminating { &mut self.leaving } else { &mut self.groups };
+                    members.remove(&membership.group, &pod.uid);
                 }
                 for term in pod.anti_affinity_terms() {
                     self.pods_with_anti_affinity.remove(&term.topology_key, &pod.uid);
@@ -374,7 +354,8 @@ impl View {
                     self.nominated.remove(node, &pod.uid);
                 }
                 if let Some(membership) = &pod.group {
-                    self.waiting.remove(&membership.group, &pod.uid);
+                    let members = if pod.terminating { &mut self.leaving } else { &mut self.waiting };
+                    members.remove(&membership.group, &pod.uid);
                 }
             }
             PodState::Unknown => {}
@@ -391,16 +372,18 @@ impl View {
                 for term in pod.anti_affinity_terms() {
                     self.pods_with_anti_affinity.add(term.topology_key.clone(), pod.clone());
                 }
-                if let Some(membership) = pod.group.clone().filter(|_| !pod.terminating) {
-                    self.groups.add(membership.group.clone(), pod);
+                if let Some(membership) = pod.group.clone() {
+                    let members = if pod.terminating { &mut self.leaving } else { &mut self.groups };
+                    members.add(membership.group.clone(), pod);
                 }
             }
             PodState::Waiting(pod) => {
                 if let Some(node) = pod.nominated_node.clone() {
                     self.nominated.add(node, pod.clone());
                 }
-                if let Some(membership) = pod.group.clone().filter(|_| !pod.terminating) {
-                    self.waiting.add(membership.group.clone(), pod);
+                if let Some(membership) = pod.group.clone() {
+                    let members = if pod.terminating { &mut self.leaving } else { &mut self.waiting };
+                    members.add(membership.group.clone(), pod);
                 }
             }
             PodState::Unknown => {}

@@ -52,7 +52,7 @@ impl Hosts {
         self.nodes
     }
 
-    /// All by_id, by host number.
+    /// All hosts, by number.
     pub fn by_id(&self) -> impl ExactSizeIterator<Item = &Option<Host>> {
         self.by_id.iter()
     }

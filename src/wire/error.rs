@@ -27,16 +27,20 @@ pub enum WireError {
 }
 
 impl WireError {
+    /// Every label, for metrics that exist from the start.
+    pub const LABELS: [&'static str; 7] =
+        ["not_utf8", "not_json", "wrong_shape", "missing_pod", "node_forms", "victim_forms", "missing_field"];
+
     /// The label in metrics.
     pub const fn label(&self) -> &'static str {
         match self {
-            WireError::NotUtf8 => "not_utf8",
-            WireError::NotJson(_) => "not_json",
-            WireError::WrongShape(_) => "wrong_shape",
-            WireError::MissingPod => "missing_pod",
-            WireError::NodeForms => "node_forms",
-            WireError::VictimForms => "victim_forms",
-            WireError::MissingField(_) => "missing_field",
+            WireError::NotUtf8 => Self::LABELS[0],
+            WireError::NotJson(_) => Self::LABELS[1],
+            WireError::WrongShape(_) => Self::LABELS[2],
+            WireError::MissingPod => Self::LABELS[3],
+            WireError::NodeForms => Self::LABELS[4],
+            WireError::VictimForms => Self::LABELS[5],
+            WireError::MissingField(_) => Self::LABELS[6],
         }
     }
 }

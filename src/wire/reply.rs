@@ -102,7 +102,7 @@ pub fn bind(reason: &str) -> Vec<u8> {
 }
 
 /// One line that says what is wrong with a request.
-pub fn problem(reason: &str) -> Vec<u8> {
+pub(crate) fn problem(reason: &str) -> Vec<u8> {
     let mut out = br#"{"error":"#.to_vec();
     string(&mut out, reason);
     out.push(b'}');

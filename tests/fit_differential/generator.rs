@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 
 use self::amounts::Taste;
 use crate::case::Case;
-use crate::differential::rng::Rng;
+use crate::support::random::{Origin, Rng};
 
-/// The case with this number under this seed, always the same.
-pub fn generate(seed: u64, id: u64) -> Case {
-    let rng = &mut Rng::of(seed, id);
+/// The case of this origin, always the same.
+pub fn generate(origin: Origin) -> Case {
+    let rng = &mut origin.rng();
     let taste = Taste::any(rng);
     let nodes = cluster::nodes(rng, taste);
     let pod = pods::incoming(rng, taste);
     let quantities: Vec<Value> = (0..10).map(|_| quantities::any(rng).into()).collect();
     Case(json!({
-        "id": id,
+        "id": origin.number,
         "candidates": candidates(rng, &nodes),
         "pods": pods::others(rng, taste, &nodes, &pod),
         "nodes": nodes,

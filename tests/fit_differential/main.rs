@@ -10,6 +10,7 @@
 //! |--------------------|-------------------------------------------------------------|
 //! | `BERTH_FIT_CASES`  | how many cases, instead of 2,000                            |
 //! | `BERTH_FIT_SEED`   | the seed of the second half, instead of a fresh one         |
+//! | `BERTH_FIT_CASE`   | only the one with this number                               |
 //! | `BERTH_FIT_REPLAY` | a file with one case, as a failure leaves it: only this one |
 //!
 //! Where Berth is known to say something else, and what is therefore not among the cases:
@@ -24,46 +25,43 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test says what is wrong by panicking")]
 
 mod case;
-#[path = "../support/differential/mod.rs"]
-mod differential;
 mod generator;
 mod outcome;
 mod reference;
 mod report;
 mod shrink;
 mod subject;
+#[path = "../support/mod.rs"]
+mod support;
 mod tally;
 
 use std::env;
 
 use case::Case;
-use differential::seeds::{FIXED_SEED, batches};
 use reference::Reference;
+use support::random::{Cases, Seeds};
 
 #[test]
 fn berth_agrees_with_kube_scheduler() {
     let reference = Reference::locate();
     if let Ok(path) = env::var("BERTH_FIT_REPLAY") {
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-        return compare(&reference, &path, &[Case::parse(&text)]);
+        return compare(&reference, &[Case::parse(&text)], |_| path.clone());
     }
-    for (seed, ids) in batches("BERTH_FIT", 2_000) {
-        let cases: Vec<Case> = ids.map(|id| generator::generate(seed, id)).collect();
-        compare(&reference, &format!("seed {seed}"), &cases);
+    let cases = Cases::new("BERTH_FIT", 2_000, Seeds::HalfFresh);
+    for origins in cases.batches() {
+        let batch: Vec<Case> = origins.iter().map(|origin| generator::generate(*origin)).collect();
+        compare(&reference, &batch, |at| cases.name(origins[at]));
     }
 }
 
-fn compare(reference: &Reference, origin: &str, cases: &[Case]) {
+fn compare(reference: &Reference, cases: &[Case], origin: impl Fn(usize) -> String) {
     let expected = reference.outcomes(cases);
-    let different: Vec<&Case> = cases
-        .iter()
-        .zip(&expected)
-        .filter(|(case, expected)| subject::decide(case).as_ref() != Ok(*expected))
-        .map(|(case, _)| case)
-        .collect();
+    let differs = |at: &usize| subject::decide(&cases[*at]).as_ref() != Ok(&expected[*at]);
+    let different: Vec<usize> = (0..cases.len()).filter(differs).collect();
     if let Some(first) = different.first() {
-        let small = shrink::shrink(first, reference);
-        let report = report::difference(origin, reference, first, &small);
+        let small = shrink::smallest(&cases[*first], reference);
+        let report = report::difference(&origin(*first), reference, &cases[*first], &small);
         panic!("{} of {} cases differ; the first: {report}", different.len(), cases.len());
     }
 }
@@ -71,7 +69,7 @@ fn compare(reference: &Reference, origin: &str, cases: &[Case]) {
 /// The generator is only worth what it reaches.
 #[test]
 fn random_cases_reach_every_branch() {
-    let cases: Vec<Case> = (0..1_000).map(|id| generator::generate(FIXED_SEED, id)).collect();
+    let cases: Vec<Case> = Cases::always(1_000).each().map(generator::generate).collect();
     let reference = Reference::locate();
     let mut counts = tally::counts();
     for (case, outcome) in cases.iter().zip(reference.outcomes(&cases)) {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::case::Case;
-use crate::differential::program::Program;
 use crate::outcome::{Amounts, Node, Numbers, Outcome, Reasons, Verdict};
+use crate::support::differential::program::Program;
 
 /// The plugins in the order in which kube-scheduler asks them: the first that refuses a node decides.
 pub const PLUGINS: [&str; 4] = ["NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeResourcesFit"];

@@ -9,7 +9,7 @@ use crate::subject;
 
 /// What differs in the smallest case that does, and where the files are.
 pub fn difference(origin: &str, reference: &Reference, case: &Case, small: &Case) -> String {
-    let mut text = format!("{origin}, case {}: Berth and kube-scheduler differ\n", case.id());
+    let mut text = format!("{origin}: Berth and kube-scheduler differ\n");
     let expected = &reference.outcomes(std::slice::from_ref(small))[0];
     match subject::decide(small) {
         Err(error) => writeln!(text, "  Berth: {error}").expect("memory"),

@@ -1,34 +1,39 @@
 //! Makes a case that shows a difference small enough to read.
 
+use std::cmp::Reverse;
+
 use serde_json::Value;
 
 use crate::case::Case;
 use crate::reference::Reference;
 use crate::subject;
+use crate::support::random::Shrink;
+use crate::support::random::shrink::shrink_in_batches;
 
 /// Nobody knows an object without these.
 const IDENTITY: [&str; 6] =
     ["/metadata", "/metadata/name", "/metadata/namespace", "/metadata/uid", "/kind", "/apiVersion"];
 
-/// Leaves out one thing after the other for as long as the two sides differ.
-pub fn shrink(case: &Case, reference: &Reference) -> Case {
-    let mut smallest = case.clone();
-    loop {
+/// The smallest case found on which the two sides differ.
+pub fn smallest(case: &Case, reference: &Reference) -> Case {
+    // A case that one side cannot even read is none.
+    let differs = |case: &Case, expected: &Result<_, String>| match (expected, subject::decide(case)) {
+        (Ok(expected), Ok(found)) => *expected != found,
+        _ => false,
+    };
+    shrink_in_batches(case.clone(), |cases| {
+        let expected = reference.try_outcomes(cases);
+        cases.iter().zip(&expected).position(|(case, expected)| differs(case, expected))
+    })
+}
+
+/// Without one of its parts, large ones first.
+impl Shrink for Case {
+    fn smaller(&self) -> impl Iterator<Item = Self> {
         let mut paths = Vec::new();
-        collect(&smallest.0, "", &mut paths);
-        // Large parts first.
-        paths.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
-        let smaller: Vec<Case> = paths.iter().filter_map(|(_, path)| without(&smallest, path)).collect();
-        let expected = reference.try_outcomes(&smaller);
-        // A case that one side cannot even read is none.
-        let differs = |case: &Case, expected: &Result<_, String>| match (expected, subject::decide(case)) {
-            (Ok(expected), Ok(found)) => *expected != found,
-            _ => false,
-        };
-        match smaller.iter().zip(&expected).find(|(case, expected)| differs(case, expected)) {
-            Some((case, _)) => smallest = case.clone(),
-            None => return smallest,
-        }
+        collect(&self.0, "", &mut paths);
+        paths.sort_by_key(|(size, _)| Reverse(*size));
+        paths.into_iter().filter_map(|(_, path)| without(self, &path))
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::case::{Case, is_finished};
-use crate::differential::counts::Counts;
 use crate::outcome::{Outcome, Verdict};
+use crate::support::random::counts::Counts;
 
 /// A case, and what kube-scheduler says of it.
 pub struct Seen<'a> {

@@ -1,8 +1,11 @@
 //! What replica groups are promised, one situation after another, asked over the wire.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod disaggregated_set;
 mod exclusive;
+mod grove;
 mod keeping;
+mod kube_ray;
 mod leader_worker_set;
 mod levels;
 mod losses;

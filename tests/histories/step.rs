@@ -1,13 +1,12 @@
 //! What can happen. Pods and nodes are meant by small numbers, so that steps shrink well.
 
-use proptest::prelude::{Just, Strategy, any};
-use proptest::prop_oneof;
+use crate::support::random::{Rng, Shrink};
 
 /// How many pod names and node names there are; few, so that histories collide often.
 pub const PODS: usize = 4;
 pub const NODES: usize = 4;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Step {
     // At the API server.
     Create(usize),
@@ -44,36 +43,84 @@ pub enum Step {
     Sweep,
 }
 
-pub fn any_step() -> impl Strategy<Value = Step> {
-    let pod = || 0..PODS;
-    let node = || 0..NODES;
+/// A history of any length between 40 and 80 steps.
+pub fn any_history(rng: &mut Rng) -> Vec<Step> {
+    (0..rng.within(40..80)).map(|_| any_step(rng)).collect()
+}
+
+fn any_step(rng: &mut Rng) -> Step {
+    let pod = rng.below(PODS);
+    let node = rng.below(NODES);
+    let call = rng.below(4);
     // Mostly the pod of today, now and then one of the past.
-    let age = || prop_oneof![8 => Just(0usize), 1 => Just(1), 1 => Just(2)];
-    prop_oneof![
-        10 => pod().prop_map(Step::Create),
-        4 => (pod(), any::<u8>()).prop_map(|(p, l)| Step::Relabel(p, l)),
-        3 => (pod(), node()).prop_map(|(p, n)| Step::BoundByOther(p, n)),
-        4 => (pod(), 1..4u64).prop_map(|(p, m)| Step::FailAttempt(p, m)),
-        4 => (pod(), node()).prop_map(|(p, n)| Step::Nominate(p, n)),
-        2 => pod().prop_map(Step::Leave),
-        5 => pod().prop_map(Step::Delete),
-        2 => pod().prop_map(Step::Finish),
-        3 => (node(), any::<u8>()).prop_map(|(n, l)| Step::SetNode(n, l)),
-        2 => node().prop_map(Step::RemoveNode),
-        1 => pod().prop_map(Step::SetService),
-        1 => pod().prop_map(Step::RemoveService),
-        14 => (1..5usize).prop_map(Step::Deliver),
-        3 => (1..5usize).prop_map(Step::DeliverNodes),
-        3 => Just(Step::RelistPods),
-        1 => Just(Step::RelistNodes),
-        12 => (pod(), age(), 0..4usize).prop_map(|(p, a, n)| Step::Filter(p, a, n)),
-        10 => (pod(), age(), node()).prop_map(|(p, a, n)| Step::Bind(p, a, n)),
-        8 => (0..4usize, prop_oneof![3 => Just(true), 1 => Just(false)])
-            .prop_map(|(c, b)| Step::Execute(c, b)),
-        8 => (0..4usize, prop_oneof![3 => Just(true), 1 => Just(false)])
-            .prop_map(|(c, b)| Step::Answer(c, b)),
-        4 => (0..8u64).prop_map(Step::Advance),
-        2 => Just(Step::Provide),
-        1 => Just(Step::Sweep),
-    ]
+    let age = rng.weighted(&[(8, 0), (1, 1), (1, 2)]);
+    let succeeds = rng.chance(75);
+    let steps = [
+        (10, Step::Create(pod)),
+        (4, Step::Relabel(pod, rng.byte())),
+        (3, Step::BoundByOther(pod, node)),
+        (4, Step::FailAttempt(pod, rng.pick(&[1, 2, 3]))),
+        (4, Step::Nominate(pod, node)),
+        (2, Step::Leave(pod)),
+        (5, Step::Delete(pod)),
+        (2, Step::Finish(pod)),
+        (3, Step::SetNode(node, rng.byte())),
+        (2, Step::RemoveNode(node)),
+        (1, Step::SetService(pod)),
+        (1, Step::RemoveService(pod)),
+        (14, Step::Deliver(rng.within(1..5))),
+        (3, Step::DeliverNodes(rng.within(1..5))),
+        (3, Step::RelistPods),
+        (1, Step::RelistNodes),
+        (12, Step::Filter(pod, age, rng.below(4))),
+        (10, Step::Bind(pod, age, node)),
+        (8, Step::Execute(call, succeeds)),
+        (8, Step::Answer(call, succeeds)),
+        (4, Step::Advance(rng.pick(&[0, 1, 2, 3, 4, 5, 6, 7]))),
+        (2, Step::Provide),
+        (1, Step::Sweep),
+    ];
+    rng.weighted(&steps)
+}
+
+impl Step {
+    /// The numbers it names pods, nodes and calls by.
+    fn numbers(&mut self) -> Vec<&mut usize> {
+        match self {
+            Step::Create(a)
+            | Step::Relabel(a, _)
+            | Step::FailAttempt(a, _)
+            | Step::Leave(a)
+            | Step::Delete(a)
+            | Step::Finish(a)
+            | Step::SetNode(a, _)
+            | Step::RemoveNode(a)
+            | Step::SetService(a)
+            | Step::RemoveService(a)
+            | Step::Deliver(a)
+            | Step::DeliverNodes(a)
+            | Step::Execute(a, _)
+            | Step::Answer(a, _) => vec![a],
+            Step::BoundByOther(a, b) | Step::Nominate(a, b) => vec![a, b],
+            Step::Filter(a, b, c) | Step::Bind(a, b, c) => vec![a, b, c],
+            Step::RelistPods | Step::RelistNodes | Step::Advance(_) | Step::Provide | Step::Sweep => {
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// The same with one smaller number.
+impl Shrink for Step {
+    fn smaller(&self) -> impl Iterator<Item = Self> {
+        let mut steps = Vec::new();
+        for at in 0..self.clone().numbers().len() {
+            for number in self.clone().numbers()[at].smaller() {
+                let mut step = *self;
+                *step.numbers()[at] = number;
+                steps.push(step);
+            }
+        }
+        steps.into_iter()
+    }
 }

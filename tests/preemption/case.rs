@@ -5,14 +5,9 @@ use std::collections::BTreeMap;
 use berth::cluster::snapshot_file;
 use berth::json::Interner;
 use berth::verbs::{Verb, Verbs};
-use proptest::collection::vec;
-use proptest::option;
-use proptest::prelude::{Just, Strategy, any};
-use proptest::prop_oneof;
-use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{Group, NAMESPACE, NODES, Pod, node_name, surroundings};
+use crate::cluster::{NAMESPACE, Pod, surroundings};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -125,53 +120,4 @@ impl Case {
     pub fn in_the_other_form(&self) -> Self {
         Self { whole_pods: !self.whole_pods, ..self.clone() }
     }
-}
-
-fn any_pod() -> impl Strategy<Value = Pod> {
-    let group = prop_oneof![
-        (0..2u8).prop_map(Group::Labelled),
-        (0..2u8).prop_map(Group::Loose),
-        (0..2u8).prop_map(Group::Annotated),
-    ];
-    let rest = (option::of(group), prop_oneof![9 => Just(false), 1 => Just(true)]);
-    (0..=NODES, select(vec![-5, 0, 0, 7]), any::<bool>(), rest).prop_map(
-        |(node, priority, web, (group, leaving))| Pod { number: 0, node, priority, web, group, leaving },
-    )
-}
-
-pub fn any_case() -> impl Strategy<Value = Case> {
-    const CRITERIA: [&str; 6] =
-        ["Nothing", "BudgetViolations", "GroupsLost", "HighestPriority", "PodsLost", "Node"];
-    let settings = (
-        prop_oneof![4 => Just(Mode::Enforce), 1 => Just(Mode::Observe)],
-        select(CRITERIA.to_vec()),
-        prop_oneof![3 => Just(true), 1 => Just(false)],
-        any::<bool>(),
-    );
-    // Which nodes are candidates, which of their pods go (by bits), in which order, and what spoils it.
-    let candidate = (any::<u16>(), any::<bool>(), 0..3i64, 0..12usize);
-    (vec(any_pod(), 4..16), vec(option::weighted(0.8, candidate), NODES + 1), settings).prop_map(
-        |(mut pods, picks, (mode, decide_up_to, hard, whole_pods))| {
-            for (number, pod) in pods.iter_mut().enumerate() {
-                pod.number = number;
-            }
-            let candidates = picks.into_iter().enumerate().filter_map(|(number, pick)| {
-                let (bits, reversed, budget_violations, spoil) = pick?;
-                let here = pods.iter().filter(|pod| pod.node == number);
-                let chosen = here.enumerate().filter(|(at, _)| bits >> at & 1 == 1);
-                let mut uids: Vec<String> = chosen.map(|(_, pod)| pod.uid()).collect();
-                if reversed {
-                    uids.reverse();
-                }
-                match spoil {
-                    0 => uids.push("nobody".to_owned()),
-                    1 => uids.extend(pods.iter().find(|pod| pod.node != number).map(Pod::uid)),
-                    _ => {}
-                }
-                Some(Candidate { node: node_name(number), uids, budget_violations })
-            });
-            let candidates = candidates.collect();
-            Case { pods, candidates, mode, decide_up_to, hard, whole_pods }
-        },
-    )
 }

@@ -2,22 +2,30 @@
 //!
 //! What candidates cost, and whether filter would refuse them, is found out here in another way than Berth does it:
 //! costs by reading through all pods, refusals by asking filter about a cluster that the victims have left.
+//!
+//! | variable                 | meaning                            |
+//! |--------------------------|------------------------------------|
+//! | `BERTH_PREEMPTION_CASES` | how many cases, instead of 1,500   |
+//! | `BERTH_PREEMPTION_SEED`  | their seed, instead of a fresh one |
+//! | `BERTH_PREEMPTION_CASE`  | only the one with this number      |
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod by_hand;
 mod case;
 mod cluster;
+mod generator;
 mod judgement;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::collections::BTreeSet;
 
 use berth::config::Criterion;
 use berth::policy::preemption::{Cost, Rank};
 use case::{Answer, Case, Mode};
+use generator::any_case;
 use judgement::{Fate, judge};
-use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
-use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::TestRunner;
+use support::random::{Cases, Seeds, check};
 
 const CRITERIA: [Criterion; 6] = [
     Criterion::Nothing,
@@ -29,7 +37,7 @@ const CRITERIA: [Criterion; 6] = [
 ];
 
 /// Everything that must hold for one case.
-fn check(case: &Case) -> BTreeSet<Fate> {
+fn promises_hold(case: &Case) -> BTreeSet<Fate> {
     let answer = case.preempt();
     let fates = judge(case);
     assert_eq!(fates.len(), case.candidates.len());
@@ -45,53 +53,54 @@ fn check(case: &Case) -> BTreeSet<Fate> {
     fates.into_iter().collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_500, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn the_answer_is_the_best_class_of_what_is_not_in_vain(case in case::any_case()) {
-        check(&case);
-    }
-
-    #[test]
-    fn ranks_are_a_total_order_and_a_wider_class_never_turns_it_round(
-        (a, b, c) in (any_rank(), any_rank(), any_rank()),
-    ) {
-        let [a, b, c] = [&a, &b, &c].map(|(cost, node)| Rank { cost: *cost, node });
-        prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
-        prop_assert_eq!(a == b, a.cmp(&b).is_eq());
-        prop_assert!(!(a <= b && b <= c) || a <= c);
-        for criterion in CRITERIA {
-            prop_assert!(a > b || a.up_to(criterion) <= b.up_to(criterion));
-        }
-    }
-}
-
-fn any_rank() -> impl Strategy<Value = (Cost, String)> {
-    (0..3i64, 0..3usize, any::<bool>(), 0..3usize, "[ab]").prop_map(
-        |(violations, groups, important, pods, node)| {
-            let cost = Cost {
-                budget_violations: violations,
-                groups_lost: groups,
-                highest_priority: if important { i32::MAX } else { i32::MIN },
-                pods_lost: pods,
-            };
-            (cost, node)
-        },
-    )
+#[test]
+fn the_answer_is_the_best_class_of_what_is_not_in_vain() {
+    check(&Cases::new("BERTH_PREEMPTION", 1_500, Seeds::Fresh), any_case, promises_hold);
 }
 
 /// The generator is only worth what it reaches.
 #[test]
 fn random_cases_reach_every_fate() {
-    let mut runner = TestRunner::deterministic();
-    let mut seen = BTreeSet::new();
-    let mut turned = 0;
-    for _ in 0..300 {
-        let case = case::any_case().new_tree(&mut runner).expect("no filters, so always a value").current();
-        seen.extend(check(&case));
-        turned += usize::from(case.is_turned_by_eviction());
-    }
+    let reached = check(&Cases::always(300), any_case, |case| {
+        (promises_hold(case), usize::from(case.is_turned_by_eviction()))
+    });
+    let seen: BTreeSet<Fate> = reached.iter().flat_map(|(fates, _)| fates).copied().collect();
     assert_eq!(seen.len(), 5, "{seen:?}");
+    let turned: usize = reached.iter().map(|(_, turned)| turned).sum();
     assert!(turned > 10, "only {turned} evictions in 300 cases made filter change its mind");
+}
+
+/// Few enough to try them all.
+#[test]
+fn ranks_are_a_total_order_and_a_wider_class_never_turns_it_round() {
+    let costs = some_costs();
+    let ranks: Vec<Rank<'_>> =
+        costs.iter().flat_map(|cost| ["a", "b"].map(|node| Rank { cost: *cost, node })).collect();
+    for a in &ranks {
+        for b in &ranks {
+            assert_eq!(a.cmp(b), b.cmp(a).reverse(), "{a:?} {b:?}");
+            assert_eq!(a == b, a.cmp(b).is_eq(), "{a:?} {b:?}");
+            for criterion in CRITERIA {
+                let wider = a.up_to(criterion) <= b.up_to(criterion);
+                assert!(a > b || wider, "{criterion:?} {a:?} {b:?}");
+            }
+            for c in &ranks {
+                assert!(!(a <= b && b <= c) || a <= c, "{a:?} {b:?} {c:?}");
+            }
+        }
+    }
+}
+
+fn some_costs() -> Vec<Cost> {
+    let mut costs = Vec::new();
+    for budget_violations in 0..3 {
+        for groups_lost in 0..3 {
+            for highest_priority in [i32::MIN, i32::MAX] {
+                for pods_lost in 0..3 {
+                    costs.push(Cost { budget_violations, groups_lost, highest_priority, pods_lost });
+                }
+            }
+        }
+    }
+    costs
 }

@@ -7,22 +7,20 @@ use std::thread;
 
 use crate::api_server::ApiServer;
 use crate::berth_process;
-use crate::differential::rng::Rng;
-use crate::differential::seeds::repeated_batches;
 use crate::play::{play, tell};
 use crate::scenario::Scenario;
-use crate::shrink::shrink;
+use crate::support::random::shrink::shrink;
+use crate::support::random::{Cases, Origin, Rng};
 
 /// A history that broke a promise.
 struct Broken {
-    seed: u64,
-    id: u64,
+    origin: Origin,
     promise: &'static str,
 }
 
-/// Plays so many histories; panics if one of them breaks a promise.
-pub fn run(prefix: &str, count: u64, generate: fn(&mut Rng) -> Scenario) {
-    let work = Mutex::new(repeated_batches(prefix, count).collect::<Vec<_>>().into_iter());
+/// Plays all histories; panics if one of them breaks a promise.
+pub fn run(cases: &Cases, generate: fn(&mut Rng) -> Scenario) {
+    let work = Mutex::new(cases.batches().into_iter());
     let broken = Mutex::new(Vec::new());
     let config = berth_process::config();
     thread::scope(|scope| {
@@ -31,11 +29,11 @@ pub fn run(prefix: &str, count: u64, generate: fn(&mut Rng) -> Scenario) {
                 let api = ApiServer::start();
                 loop {
                     let next = work.lock().expect("nobody panicked here").next();
-                    let Some((seed, ids)) = next else { break };
-                    for id in ids {
-                        let outcome = play(&generate(&mut Rng::of(seed, id)), &api, &config);
+                    let Some(batch) = next else { break };
+                    for origin in batch {
+                        let outcome = play(&generate(&mut origin.rng()), &api, &config);
                         if let Err(violation) = outcome {
-                            let broken_one = Broken { seed, id, promise: violation.promise };
+                            let broken_one = Broken { origin, promise: violation.promise };
                             broken.lock().expect("nobody panicked here").push(broken_one);
                         }
                     }
@@ -44,28 +42,29 @@ pub fn run(prefix: &str, count: u64, generate: fn(&mut Rng) -> Scenario) {
         }
     });
     let mut broken = broken.into_inner().expect("nobody panicked here");
-    broken.sort_by_key(|one| (one.promise, one.seed, one.id));
-    assert!(broken.is_empty(), "{}", report(&broken, generate));
+    broken.sort_by_key(|one| (one.promise, one.origin));
+    assert!(broken.is_empty(), "{}", report(cases, &broken, generate));
 }
 
 /// Of each promise that was broken the number of histories, and the first of them made small.
-fn report(broken: &[Broken], generate: fn(&mut Rng) -> Scenario) -> String {
+fn report(cases: &Cases, broken: &[Broken], generate: fn(&mut Rng) -> Scenario) -> String {
     let (api, config) = (ApiServer::start(), berth_process::config());
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut report = String::new();
-    for Broken { seed, id, promise } in broken {
+    for Broken { origin, promise } in broken {
         let count = counts.entry(promise).or_default();
         *count += 1;
         if *count > 1 {
             continue;
         }
-        let scenario = generate(&mut Rng::of(*seed, *id));
+        let scenario = generate(&mut origin.rng());
         let same = |other: &Scenario| {
             play(other, &api, &config).is_err_and(|violation| violation.promise == *promise)
         };
-        let small = shrink(&scenario, same);
+        let small = shrink(scenario, same);
+        let name = cases.name(*origin);
         let story = tell(&small, &api, &config).join("\n");
-        let _ = write!(report, "\n\n== {promise}: seed {seed}, history {id}, made small\n{small}{story}");
+        let _ = write!(report, "\n\n== {promise}: {name}, made small\n{small}{story}");
     }
     format!("broken promises, and in how many histories: {counts:?}{report}")
 }

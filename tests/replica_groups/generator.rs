@@ -1,9 +1,9 @@
 //! Random histories.
 
-use crate::differential::rng::Rng;
 use crate::scenario::{
     Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Scenario, Scope, SetSpec, Step, Then,
 };
+use crate::support::random::Rng;
 
 const NAMESPACES: [&str; 2] = ["red", "blue"];
 

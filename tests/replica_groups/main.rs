@@ -9,18 +9,18 @@
 //! This test plays kube-scheduler, the API server and the controllers. Berth is asked as its callers ask it, in JSON,
 //! and nothing is known here of how it finds its answers. What it promised is checked against the truth after every step.
 //!
-//! | variable             | meaning                                             |
-//! |----------------------|-----------------------------------------------------|
-//! | `BERTH_GROUPS_CASES` | how many histories, instead of 10,000               |
-//! | `BERTH_GROUPS_SEED`  | the seed of the second half, instead of a fresh one |
+//! | variable             | meaning                                                      |
+//! |----------------------|--------------------------------------------------------------|
+//! | `BERTH_GROUPS_CASES` | how many histories, instead of 10,000                        |
+//! | `BERTH_GROUPS_SEED`  | their seed, instead of one that is always the same           |
+//! | `BERTH_GROUPS_CASE`  | only the one with this number                                |
+//! | `BERTH_CONTEST_...`  | the same of contests between groups, of which there are 2,000 |
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod api_server;
 mod berth_process;
 mod campaign;
 mod controllers;
-#[path = "../support/differential/mod.rs"]
-mod differential;
 mod disturbances;
 mod generator;
 mod objects;
@@ -30,26 +30,27 @@ mod room;
 mod scenario;
 mod scheduling;
 mod shrink;
+#[path = "../support/mod.rs"]
+mod support;
 mod tally;
 mod truth;
 mod watch;
 mod world;
 
 use api_server::ApiServer;
-use differential::rng::Rng;
-use differential::seeds::FIXED_SEED;
+use support::random::{Cases, Seeds};
 
 // Known gap: members of an annotated group that Berth has not seen yet are taken to be like the one that asks. In one of some
 // ten thousand histories a late watch and unlike members make a group begin that does not fit. So the seed is fixed by
 // default; `BERTH_GROUPS_SEED` and `BERTH_CONTEST_SEED` choose others.
 #[test]
 fn promises_hold_in_any_history() {
-    campaign::run("BERTH_GROUPS", 10_000, generator::history);
+    campaign::run(&Cases::new("BERTH_GROUPS", 10_000, Seeds::Fixed), generator::history);
 }
 
 #[test]
 fn groups_that_compete_for_room_are_never_left_in_pieces() {
-    campaign::run("BERTH_CONTEST", 2_000, generator::contest);
+    campaign::run(&Cases::new("BERTH_CONTEST", 2_000, Seeds::Fixed), generator::contest);
 }
 
 /// The generator is only worth what it reaches.
@@ -57,8 +58,8 @@ fn groups_that_compete_for_room_are_never_left_in_pieces() {
 fn random_histories_reach_what_they_are_made_for() {
     let (api, config) = (ApiServer::start(), berth_process::config());
     let mut counts = tally::counts();
-    for id in 0..1_000 {
-        let scenario = generator::history(&mut Rng::of(FIXED_SEED, id));
+    for origin in Cases::always(1_000).each() {
+        let scenario = generator::history(&mut origin.rng());
         if let Ok(seen) = play::play(&scenario, &api, &config) {
             tally::count(&mut counts, &seen);
         }

@@ -9,6 +9,7 @@ use crate::api_server::ApiServer;
 use crate::controllers::LARGEST;
 use crate::promises::Violation;
 use crate::scenario::{Choice, Ending, NodeSpec, Outcome, Scenario, Step, Then};
+use crate::support::random::caught::caught;
 use crate::tally::Seen;
 use crate::world::{TTL, World};
 
@@ -19,22 +20,27 @@ const CALM_ROUNDS: usize = 30;
 const LAST_ROUNDS: usize = 40;
 const IDLE_ROUNDS: u32 = 4;
 
-/// Plays a history; with a log if wanted.
+/// Plays a history without a log.
 pub fn play(scenario: &Scenario, api: &ApiServer, config: &Config) -> Result<Seen, Violation> {
     let mut world = World::new(scenario, api, config, false);
-    run(&mut world, scenario).map(|()| world.seen)
+    run_caught(&mut world, scenario).map(|()| world.seen)
 }
 
 /// What happened in it, line by line.
 pub fn tell(scenario: &Scenario, api: &ApiServer, config: &Config) -> Vec<String> {
     let mut world = World::new(scenario, api, config, true);
-    let end = match run(&mut world, scenario) {
+    let end = match run_caught(&mut world, scenario) {
         Ok(()) => "all is well".to_owned(),
         Err(violation) => violation.to_string(),
     };
     let mut lines = world.log.unwrap_or_default();
     lines.push(end);
     lines
+}
+
+/// A panic breaks a promise like any other, so that its history is known and made small.
+fn run_caught(world: &mut World<'_>, scenario: &Scenario) -> Result<(), Violation> {
+    caught(|| run(world, scenario)).unwrap_or_else(|panic| Err(Violation::new("nothing panics", panic)))
 }
 
 fn run(world: &mut World<'_>, scenario: &Scenario) -> Result<(), Violation> {

@@ -1,46 +1,13 @@
-//! Makes a failing history small.
+//! What can be left out of a history.
 
 use crate::scenario::Scenario;
+use crate::support::random::Shrink;
+use crate::support::random::shrink::without_pieces;
 
-/// So many attempts are enough.
-const ATTEMPTS: usize = 3_000;
-
-/// The smallest history found that still fails as the given one does.
-pub fn shrink(scenario: &Scenario, fails: impl Fn(&Scenario) -> bool) -> Scenario {
-    let mut small = scenario.clone();
-    let mut left = ATTEMPTS;
-    loop {
-        let size = small.steps.len() + small.nodes.len();
-        small = without_some(small, &mut left, &fails, |scenario| &mut scenario.steps);
-        small = without_some(small, &mut left, &fails, |scenario| &mut scenario.nodes);
-        if left == 0 || small.steps.len() + small.nodes.len() == size {
-            return small;
-        }
+impl Shrink for Scenario {
+    fn smaller(&self) -> impl Iterator<Item = Self> {
+        let shorter = without_pieces(&self.steps).map(|steps| Self { steps, ..self.clone() });
+        let nodes = without_pieces(&self.nodes).filter(|nodes| !nodes.is_empty());
+        shorter.chain(nodes.map(|nodes| Self { nodes, ..self.clone() }))
     }
-}
-
-/// Takes out pieces of a list, long ones first.
-fn without_some<T>(
-    mut small: Scenario,
-    left: &mut usize,
-    fails: &impl Fn(&Scenario) -> bool,
-    list: impl Fn(&mut Scenario) -> &mut Vec<T>,
-) -> Scenario {
-    let mut piece = list(&mut small).len() / 2;
-    while piece > 0 {
-        let mut at = 0;
-        while at < list(&mut small).len() && *left > 0 {
-            let mut smaller = small.clone();
-            let end = list(&mut smaller).len().min(at + piece);
-            list(&mut smaller).drain(at..end);
-            *left -= 1;
-            if !smaller.nodes.is_empty() && fails(&smaller) {
-                small = smaller;
-            } else {
-                at += piece;
-            }
-        }
-        piece /= 2;
-    }
-    small
 }

@@ -1,6 +1,6 @@
 //! How often histories reach what they are made for.
 
-use crate::differential::counts::Counts;
+use crate::support::random::counts::Counts;
 
 /// What happened in a history.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use berth::config::Config;
+use berth::model::group::Source;
 use berth::model::{Kind as ObjectKind, ObjectKey};
+use serde_json::Value;
 
 use crate::api_server::ApiServer;
 use crate::berth_process::Berth;
@@ -190,7 +192,8 @@ fn everything(truth: &Truth) -> Vec<Event> {
     let nodes =
         truth.nodes.values().map(|node| Event::Shown(ObjectKind::Node, objects::node(node).to_string()));
     let sets = truth.sets.iter().filter_map(objects::set);
-    let sets = sets.map(|set| Event::Shown(ObjectKind::LeaderWorkerSet, set.to_string()));
+    let shown = |set: Value| Some(Event::Shown(Source::LeaderWorkerSet.kind()?, set.to_string()));
+    let sets = sets.filter_map(shown);
     let pods = truth.pods.values();
     let pods = pods.map(|pod| Event::Shown(ObjectKind::Pod, objects::pod(pod, truth).to_string()));
     nodes.chain(sets).chain(pods).collect()

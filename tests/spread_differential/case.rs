@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::differential::demands::NO_LABEL_VALUE;
+use crate::support::differential::demands::NO_LABEL_VALUE;
 
 /// The lists of objects in a case.
 pub const OBJECTS: [&str; 6] =

@@ -11,19 +11,19 @@ mod workloads;
 use serde_json::{Value, json};
 
 use crate::case::Case;
-use crate::differential::nodes;
-use crate::differential::rng::Rng;
+use crate::support::differential::nodes;
+use crate::support::random::{Origin, Rng};
 
-/// The case with this number under this seed, always the same.
-pub fn generate(seed: u64, id: u64) -> Case {
-    let rng = &mut Rng::of(seed, id);
+/// The case of this origin, always the same.
+pub fn generate(origin: Origin) -> Case {
+    let rng = &mut origin.rng();
     let nodes = nodes::nodes(rng);
     let mut pod = incoming::pod(rng);
     contest::enter(rng, &nodes, &mut pod);
     let pods = cluster::pods(rng, &nodes, &pod);
     let candidates = candidates(rng, &nodes);
     Case(json!({
-        "id": id,
+        "id": origin.number,
         "args": constraints::args(rng),
         "victims": contest::victims(rng, &pod, &pods, &candidates),
         "candidates": candidates,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::case::Case;
-use crate::differential::program::Program;
+use crate::support::differential::program::Program;
 
 /// The compiled program.
 pub struct Reference(Program);

@@ -10,7 +10,7 @@ use crate::subject;
 
 /// Both sides of the smallest case that differs, and where the files are.
 pub fn difference(origin: &str, reference: &Reference, case: &Case, small: &Case) -> String {
-    let mut text = format!("{origin}, case {}: Berth and kube-scheduler differ\n", case.id());
+    let mut text = format!("{origin}: Berth and kube-scheduler differ\n");
     let answer = &reference.answer(std::slice::from_ref(small))[0];
     let expected = Outcome::expected(small, answer);
     let found = subject::decide(small);

@@ -1,66 +1,42 @@
 //! Makes a case that shows a difference small enough to read.
 
-use std::ops::Range;
-
 use serde_json::Value;
 
 use crate::case::{Case, OBJECTS};
 use crate::outcome::Outcome;
 use crate::reference::Answer;
 use crate::subject;
+use crate::support::random::Shrink;
+use crate::support::random::shrink::{shrink_in_batches, without_pieces};
 
-/// Leaves out one thing after the other for as long as the two sides differ.
-pub fn shrink(case: &Case, answer: impl Fn(&[Case]) -> Vec<Answer>) -> Case {
-    let mut smallest = case.clone();
-    loop {
-        let smaller = smaller(&smallest);
-        let answers = answer(&smaller);
-        let differs = |(case, answer): &(&Case, &Answer)| {
+/// The smallest case found on which the two sides differ.
+pub fn smallest(case: &Case, answer: impl Fn(&[Case]) -> Vec<Answer>) -> Case {
+    shrink_in_batches(case.clone(), |cases| {
+        let answers = answer(cases);
+        let differs = |(case, answer): (&Case, &Answer)| {
             subject::decide(case).as_ref() != Ok(&Outcome::expected(case, answer))
         };
-        match smaller.iter().zip(&answers).find(differs) {
-            Some((case, _)) => smallest = case.clone(),
-            None => return smallest,
-        }
-    }
+        cases.iter().zip(&answers).position(differs)
+    })
 }
 
-/// The case without one of its parts, for every part; large parts first.
-fn smaller(case: &Case) -> Vec<Case> {
-    let mut cases = Vec::new();
-    let lists = OBJECTS.iter().map(|list| format!("/{list}"));
-    for path in lists.chain(["/args/defaultConstraints".to_owned(), "/candidates".to_owned()]) {
-        let count = len(&case.0, &path);
-        if count > 3 {
-            cases.extend(without(case, &path, 0..count / 2));
-            cases.extend(without(case, &path, count / 2..count));
-        }
-        cases.extend((0..count).filter_map(|at| without(case, &path, at..at + 1)));
+/// Without one of its parts, large ones first.
+impl Shrink for Case {
+    fn smaller(&self) -> impl Iterator<Item = Self> {
+        let lists = OBJECTS.iter().map(|list| format!("/{list}"));
+        let lists = lists.chain(["/args/defaultConstraints".to_owned(), "/candidates".to_owned()]);
+        let shorter = lists.flat_map(move |path| {
+            let list = self.0.pointer(&path).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            without_pieces(list).filter_map(move |list| with_list(self, &path, list))
+        });
+        shorter.chain(plain_pods(self)).chain(bare_nodes(self)).chain(reprieves(self))
     }
-    for (of, part) in [
-        ("spec", "affinity"),
-        ("spec", "nodeSelector"),
-        ("spec", "tolerations"),
-        ("status", "nominatedNodeName"),
-    ] {
-        let mut smaller = case.clone();
-        if smaller.0["pod"][of].as_object_mut().is_some_and(|fields| fields.remove(part).is_some()) {
-            cases.push(smaller);
-        }
-    }
-    cases.extend(bare_nodes(case));
-    cases.extend(reprieves(case));
-    cases
-}
-
-fn len(value: &Value, path: &str) -> usize {
-    value.pointer(path).and_then(Value::as_array).map_or(0, Vec::len)
 }
 
 /// Candidates have to be nodes, and there has to be one. Victims have to be pods on candidates.
-fn without(case: &Case, path: &str, range: Range<usize>) -> Option<Case> {
+fn with_list(case: &Case, path: &str, list: Vec<Value>) -> Option<Case> {
     let Case(mut smaller) = case.clone();
-    smaller.pointer_mut(path)?.as_array_mut()?.drain(range);
+    *smaller.pointer_mut(path)? = list.into();
     let nodes: Vec<Value> =
         smaller["nodes"].as_array()?.iter().map(|node| node["metadata"]["name"].clone()).collect();
     let candidates = smaller["candidates"].as_array_mut()?;
@@ -100,9 +76,25 @@ fn keep_victims(case: &mut Value, keep: impl Fn(&str, &Value) -> bool) {
     });
 }
 
+/// Without one of the pod's demands.
+fn plain_pods(case: &Case) -> impl Iterator<Item = Case> {
+    let parts = [
+        ("spec", "affinity"),
+        ("spec", "nodeSelector"),
+        ("spec", "tolerations"),
+        ("status", "nominatedNodeName"),
+    ];
+    parts.into_iter().filter_map(|(of, part)| {
+        let mut smaller = case.clone();
+        smaller.0["pod"][of].as_object_mut()?.remove(part)?;
+        Some(smaller)
+    })
+}
+
 /// Without the taints of one node.
 fn bare_nodes(case: &Case) -> impl Iterator<Item = Case> {
-    (0..len(&case.0, "/nodes")).filter_map(|at| {
+    let count = case.0["nodes"].as_array().map_or(0, Vec::len);
+    (0..count).filter_map(|at| {
         let mut smaller = case.clone();
         smaller.0["nodes"][at]["spec"].as_object_mut()?.remove("taints")?;
         Some(smaller)

@@ -3,7 +3,7 @@
 mod contest;
 mod spreading;
 
-use crate::differential::counts::Counts;
+use crate::support::random::counts::Counts;
 use crate::variants::Seen;
 
 /// What is looked for, and in how many of a thousand cases at least.

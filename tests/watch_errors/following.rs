@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use berth::cluster::Freshness;
 use berth::cluster::api::Api;
 use berth::cluster::watch::Follower;
+use berth::cluster::{Freshness, WatchMetrics};
 use berth::config::Config;
 use berth::json::Interner;
-use berth::metrics::Metrics;
+use berth::logging::{LogMetrics, Throttle};
+use berth::metrics::Registry;
 use berth::model::Kind;
 use berth::store::Store;
 use berth::view::View;
@@ -21,7 +22,7 @@ use crate::support::waiting::until_true;
 pub struct Following {
     pub store: Arc<Store>,
     pub freshness: Arc<Freshness>,
-    metrics: Arc<Metrics>,
+    registry: Registry,
     /// Ends the watches when dropped.
     _runtime: Runtime,
 }
@@ -31,17 +32,18 @@ impl Following {
         let runtime = Runtime::new().expect("a runtime");
         let guard = runtime.enter();
         let client = kube::Client::try_from(kube::Config::new(server.url())).expect("a client");
-        let metrics = Arc::new(Metrics::new().expect("metrics"));
-        let api = Api::new(client, Arc::new(Interner::default()), metrics.clone());
-        let store = Arc::new(Store::new(Config::default(), metrics.clone()));
+        let registry = Registry::new().expect("a registry");
+        let metrics = WatchMetrics::register(&registry).expect("metrics");
+        let complaints = Throttle::new(LogMetrics::register(&registry).expect("metrics"));
+        let api = Api::new(client, Arc::new(Interner::default()), metrics.clone(), complaints);
+        let store = Arc::new(Store::new(Config::default(), &registry).expect("metrics"));
         let freshness = Arc::new(Freshness::default());
-        let follower =
-            Follower { api, store: store.clone(), freshness: freshness.clone(), metrics: metrics.clone() };
+        let follower = Follower { api, store: store.clone(), freshness: freshness.clone(), metrics };
         for kind in kinds {
             runtime.spawn(follower.clone().follow(*kind));
         }
         drop(guard);
-        Self { store, freshness, metrics, _runtime: runtime }
+        Self { store, freshness, registry, _runtime: runtime }
     }
 
     pub fn view(&self) -> Arc<View> {
@@ -86,7 +88,7 @@ impl Following {
     }
 
     pub fn count(&self, metric: &str, kind: Kind) -> u64 {
-        let page = String::from_utf8(self.metrics.render()).expect("text");
+        let page = String::from_utf8(self.registry.render()).expect("text");
         metrics_page::count(&page, &format!("{metric}{{kind=\"{}\"}}", kind.label()))
     }
 }

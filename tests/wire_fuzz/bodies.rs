@@ -1,95 +1,113 @@
 //! Bodies from sound to nonsense.
 
+use std::fmt;
+
 use berth::verbs::Verb;
 
-use super::dice::Dice;
 use super::tree::{Tree, object, raw, text};
+use crate::support::random::shrink::without_pieces;
+use crate::support::random::{Rng, Shrink};
 
 /// The nodes that the cluster knows.
 pub const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
 
+#[derive(Clone)]
 pub struct Input {
     pub bytes: Vec<u8>,
     /// Nothing was broken: the answer must be 200.
     pub sound: bool,
 }
 
-pub fn any_input(verb: Verb, dice: &mut Dice) -> Input {
-    if dice.one_in(8) {
-        let length = dice.below(120);
-        return Input { bytes: (0..length).map(|_| dice.byte()).collect(), sound: false };
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let body: String = String::from_utf8_lossy(&self.bytes).chars().take(4_000).collect();
+        write!(f, "{} body {body:?}", if self.sound { "sound" } else { "broken" })
+    }
+}
+
+/// What bytes were taken from is not sound any more.
+impl Shrink for Input {
+    fn smaller(&self) -> impl Iterator<Item = Self> {
+        without_pieces(&self.bytes).map(|bytes| Self { bytes, sound: false })
+    }
+}
+
+pub fn any_input(verb: Verb, rng: &mut Rng) -> Input {
+    if rng.one_in(8) {
+        let length = rng.below(120);
+        return Input { bytes: (0..length).map(|_| rng.byte()).collect(), sound: false };
     }
     let mut tree = match verb {
-        Verb::Filter | Verb::Prioritize => scheduling(dice),
-        Verb::Preempt => preemption(dice),
-        Verb::Bind => binding(dice),
+        Verb::Filter | Verb::Prioritize => scheduling(rng),
+        Verb::Preempt => preemption(rng),
+        Verb::Bind => binding(rng),
     };
-    if dice.one_in(2) {
-        tree.recase(dice);
+    if rng.one_in(2) {
+        tree.recase(rng);
     }
-    let sound = dice.one_in(6);
-    if !sound && !dice.one_in(3) {
-        for _ in 0..=dice.below(3) {
-            tree.mutate(dice);
+    let sound = rng.one_in(6);
+    if !sound && !rng.one_in(3) {
+        for _ in 0..=rng.below(3) {
+            tree.mutate(rng);
         }
-        return Input { bytes: rendered(&tree, dice), sound: false };
+        return Input { bytes: rendered(&tree, rng), sound: false };
     }
-    let mut bytes = rendered(&tree, dice);
+    let mut bytes = rendered(&tree, rng);
     if !sound {
-        scramble(&mut bytes, dice);
+        scramble(&mut bytes, rng);
     }
     Input { bytes, sound }
 }
 
-fn rendered(tree: &Tree, dice: &mut Dice) -> Vec<u8> {
+fn rendered(tree: &Tree, rng: &mut Rng) -> Vec<u8> {
     let mut out = String::new();
-    tree.render(&mut out, dice);
+    tree.render(&mut out, rng);
     out.into_bytes()
 }
 
 /// Flips, cuts, repeats and injects bytes.
-fn scramble(bytes: &mut Vec<u8>, dice: &mut Dice) {
-    for _ in 0..=dice.below(4) {
-        let at = dice.below(bytes.len().max(1)).min(bytes.len());
-        match dice.below(6) {
+fn scramble(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    for _ in 0..=rng.below(4) {
+        let at = rng.below(bytes.len().max(1)).min(bytes.len());
+        match rng.below(6) {
             0 => bytes.truncate(at),
-            1 if at < bytes.len() => bytes[at] ^= 1 << dice.below(8),
-            2 if at < bytes.len() => bytes[at] = dice.byte(),
-            3 => bytes.insert(at, dice.pick(&[0xff, 0xc0, 0x00, b'"', b'{', b'}', b'\\', b','])),
+            1 if at < bytes.len() => bytes[at] ^= 1 << rng.below(8),
+            2 if at < bytes.len() => bytes[at] = rng.byte(),
+            3 => bytes.insert(at, rng.pick(&[0xff, 0xc0, 0x00, b'"', b'{', b'}', b'\\', b','])),
             4 => {
-                let end = (at + dice.below(40)).min(bytes.len());
+                let end = (at + rng.below(40)).min(bytes.len());
                 let piece = bytes[at..end].to_vec();
                 bytes.splice(at..at, piece);
             }
             _ => {
-                let end = (at + dice.below(40)).min(bytes.len());
+                let end = (at + rng.below(40)).min(bytes.len());
                 bytes.drain(at..end);
             }
         }
     }
 }
 
-fn name(dice: &mut Dice) -> String {
+fn name(rng: &mut Rng) -> String {
     let odd =
         ["", "näh", "節点", "🦀", "a\"b", "back\\slash", "line\nbreak", "\u{0}", "\u{2028}", "null", "x"];
-    if dice.one_in(5) { dice.pick(&odd).to_owned() } else { dice.pick(&NODES).to_owned() }
+    if rng.one_in(5) { rng.pick(&odd).to_owned() } else { rng.pick(&NODES).to_owned() }
 }
 
-fn names(dice: &mut Dice) -> Vec<String> {
-    (0..dice.below(5)).map(|_| name(dice)).collect()
+fn names(rng: &mut Rng) -> Vec<String> {
+    (0..rng.below(5)).map(|_| name(rng)).collect()
 }
 
-fn pod(dice: &mut Dice) -> Tree {
-    let uid = format!("uid-{}", dice.below(50));
+fn pod(rng: &mut Rng) -> Tree {
+    let uid = format!("uid-{}", rng.below(50));
     object([
         (
             "metadata",
             object([
-                ("name", text(&format!("pod-{}", dice.below(50)))),
+                ("name", text(&format!("pod-{}", rng.below(50)))),
                 ("namespace", text("default")),
                 ("uid", text(&uid)),
                 ("creationTimestamp", raw("null")),
-                ("labels", object([("app", text(&name(dice)))])),
+                ("labels", object([("app", text(&name(rng)))])),
                 (
                     "ownerReferences",
                     Tree::List(vec![object([
@@ -120,9 +138,9 @@ fn pod(dice: &mut Dice) -> Tree {
     ])
 }
 
-fn scheduling(dice: &mut Dice) -> Tree {
-    let names = names(dice);
-    let (nodes, node_names) = if dice.one_in(2) {
+fn scheduling(rng: &mut Rng) -> Tree {
+    let names = names(rng);
+    let (nodes, node_names) = if rng.one_in(2) {
         (raw("null"), Tree::List(names.iter().map(|name| text(name)).collect()))
     } else {
         let node = |name: &String| {
@@ -132,16 +150,16 @@ fn scheduling(dice: &mut Dice) -> Tree {
         let items = Tree::List(names.iter().map(node).collect());
         (object([("metadata", object([])), ("items", items)]), raw("null"))
     };
-    object([("Pod", pod(dice)), ("Nodes", nodes), ("NodeNames", node_names)])
+    object([("Pod", pod(rng)), ("Nodes", nodes), ("NodeNames", node_names)])
 }
 
-fn preemption(dice: &mut Dice) -> Tree {
-    let whole = dice.one_in(2);
+fn preemption(rng: &mut Rng) -> Tree {
+    let whole = rng.one_in(2);
     let mut victims = Vec::new();
-    for node in names(dice) {
+    for node in names(rng) {
         let mut pods = Vec::new();
-        for _ in 0..dice.below(4) {
-            let uid = format!("victim-{}", dice.below(9));
+        for _ in 0..rng.below(4) {
+            let uid = format!("victim-{}", rng.below(9));
             pods.push(if whole {
                 object([
                     ("metadata", object([("name", text("v")), ("uid", text(&uid))])),
@@ -151,21 +169,21 @@ fn preemption(dice: &mut Dice) -> Tree {
                 object([("UID", text(&uid))])
             });
         }
-        let pods = if dice.one_in(8) { raw("null") } else { Tree::List(pods) };
-        let violations = raw(&dice.below(3).to_string());
+        let pods = if rng.one_in(8) { raw("null") } else { Tree::List(pods) };
+        let violations = raw(&rng.below(3).to_string());
         victims.push((node, object([("Pods", pods), ("NumPDBViolations", violations)])));
     }
     let victims = Tree::Object(victims);
     let (full, meta) = if whole { (victims, raw("null")) } else { (raw("null"), victims) };
-    object([("Pod", pod(dice)), ("NodeNameToVictims", full), ("NodeNameToMetaVictims", meta)])
+    object([("Pod", pod(rng)), ("NodeNameToVictims", full), ("NodeNameToMetaVictims", meta)])
 }
 
-fn binding(dice: &mut Dice) -> Tree {
-    let number = dice.below(500);
+fn binding(rng: &mut Rng) -> Tree {
+    let number = rng.below(500);
     object([
         ("PodName", text(&format!("pod-{number}"))),
         ("PodNamespace", text("default")),
         ("PodUID", text(&format!("uid-{number}"))),
-        ("Node", text(dice.pick(&NODES))),
+        ("Node", text(rng.pick(&NODES))),
     ])
 }

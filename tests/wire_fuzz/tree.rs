@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::dice::Dice;
+use crate::support::random::Rng;
 
 #[derive(Clone, Debug)]
 pub enum Tree {
@@ -28,7 +28,7 @@ pub fn object<const N: usize>(members: [(&str, Tree); N]) -> Tree {
 }
 
 impl Tree {
-    pub fn render(&self, out: &mut String, dice: &mut Dice) {
+    pub fn render(&self, out: &mut String, rng: &mut Rng) {
         let comma = |out: &mut String, at: usize| {
             if at > 0 {
                 out.push(',');
@@ -36,12 +36,12 @@ impl Tree {
         };
         match self {
             Tree::Raw(raw) => out.push_str(raw),
-            Tree::Text(text) => quote(text, out, dice),
+            Tree::Text(text) => quote(text, out, rng),
             Tree::List(items) => {
                 out.push('[');
                 for (at, item) in items.iter().enumerate() {
                     comma(out, at);
-                    item.render(out, dice);
+                    item.render(out, rng);
                 }
                 out.push(']');
             }
@@ -49,9 +49,9 @@ impl Tree {
                 out.push('{');
                 for (at, (key, value)) in members.iter().enumerate() {
                     comma(out, at);
-                    quote(key, out, dice);
-                    out.push_str(dice.pick(&[":", ":", ":", " : ", ":\n\t"]));
-                    value.render(out, dice);
+                    quote(key, out, rng);
+                    out.push_str(rng.pick(&[":", ":", ":", " : ", ":\n\t"]));
+                    value.render(out, rng);
                 }
                 out.push('}');
             }
@@ -59,10 +59,10 @@ impl Tree {
     }
 
     /// Changes the letter case of some keys of this object, as other callers would.
-    pub fn recase(&mut self, dice: &mut Dice) {
+    pub fn recase(&mut self, rng: &mut Rng) {
         if let Tree::Object(members) = self {
             for (key, _) in members {
-                match dice.below(4) {
+                match rng.below(4) {
                     0 => *key = key.to_ascii_lowercase(),
                     1 => *key = key.to_ascii_uppercase(),
                     _ => {}
@@ -72,45 +72,45 @@ impl Tree {
     }
 
     /// Breaks something somewhere in the tree.
-    pub fn mutate(&mut self, dice: &mut Dice) {
-        let descend = !dice.one_in(4);
+    pub fn mutate(&mut self, rng: &mut Rng) {
+        let descend = !rng.one_in(4);
         match self {
             Tree::Object(members) if !members.is_empty() => {
-                let at = dice.below(members.len());
+                let at = rng.below(members.len());
                 if descend {
-                    return members[at].1.mutate(dice);
+                    return members[at].1.mutate(rng);
                 }
-                match dice.below(5) {
+                match rng.below(5) {
                     0 => drop(members.remove(at)),
                     1 => {
                         let twin = members[at].clone();
-                        members.insert(dice.below(members.len() + 1), twin);
+                        members.insert(rng.below(members.len() + 1), twin);
                     }
-                    2 => members[at].0 = dice.pick(&["", "x", "items", "metadata", "Nodes"]).to_string(),
-                    3 => self.recase(dice),
-                    _ => members[at].1 = something_else(dice),
+                    2 => members[at].0 = rng.pick(&["", "x", "items", "metadata", "Nodes"]).to_string(),
+                    3 => self.recase(rng),
+                    _ => members[at].1 = something_else(rng),
                 }
             }
             Tree::List(items) if !items.is_empty() => {
-                let at = dice.below(items.len());
+                let at = rng.below(items.len());
                 if descend {
-                    return items[at].mutate(dice);
+                    return items[at].mutate(rng);
                 }
-                match dice.below(3) {
+                match rng.below(3) {
                     0 => drop(items.remove(at)),
                     1 => items.push(items[at].clone()),
-                    _ => items[at] = something_else(dice),
+                    _ => items[at] = something_else(rng),
                 }
             }
-            _ => *self = something_else(dice),
+            _ => *self = something_else(rng),
         }
     }
 }
 
 /// A value of another type than whatever it replaces.
-fn something_else(dice: &mut Dice) -> Tree {
-    if dice.one_in(400) {
-        return deep(dice);
+fn something_else(rng: &mut Rng) -> Tree {
+    if rng.one_in(400) {
+        return deep(rng);
     }
     let odd = [
         "null",
@@ -139,11 +139,11 @@ fn something_else(dice: &mut Dice) -> Tree {
         "NaN",
         "01",
     ];
-    raw(dice.pick(&odd))
+    raw(rng.pick(&odd))
 }
 
-fn deep(dice: &mut Dice) -> Tree {
-    Tree::Raw(match dice.below(4) {
+fn deep(rng: &mut Rng) -> Tree {
+    Tree::Raw(match rng.below(4) {
         0 => "[".repeat(DEEP),
         1 => "[".repeat(DEEP) + &"]".repeat(DEEP),
         2 => "{\"a\":".repeat(DEEP),
@@ -151,8 +151,8 @@ fn deep(dice: &mut Dice) -> Tree {
     })
 }
 
-fn quote(text: &str, out: &mut String, dice: &mut Dice) {
-    let escape_all = dice.one_in(16);
+fn quote(text: &str, out: &mut String, rng: &mut Rng) {
+    let escape_all = rng.one_in(16);
     out.push('"');
     for unit in text.chars() {
         if escape_all || unit < ' ' || unit == '"' || unit == '\\' {

@@ -119,7 +119,7 @@ async fn with_berth(stage: &mut Stage, rack: &str) -> anyhow::Result<()> {
     stage.screen.checked(&format!(
         "{kept_off} of {singles} single pods came while alpha was incomplete and were kept off:"
     ))?;
-    stage.screen.print(&[format!("      {}", KEPT_OFF), String::new()])?;
+    stage.screen.print(&[format!("      {KEPT_OFF}"), String::new()])?;
     Ok(())
 }
 

@@ -61,8 +61,8 @@ fn room_is_what_is_left_and_a_node_that_is_too_small_stays_so() {
             blocked(Predicate::Resources, false),
         ),
     ] {
-        let applicant = Demand { requests: &requests, requirements: &requirements };
-        assert_eq!(applicant.fits(&big_node().build(), &used), expected, "{name}");
+        let demand = Demand { requests: &requests, requirements: &requirements };
+        assert_eq!(demand.fits(&big_node().build(), &used), expected, "{name}");
     }
 }
 
@@ -100,29 +100,35 @@ fn the_first_obstacle_is_named_and_only_room_can_be_made() {
         ("taint tolerated", tolerating("a"), &tainted, &Used::default(), Verdict::Fits),
         ("selector", elsewhere, &tainted, &full, blocked(Predicate::NodeAffinity, false)),
     ] {
-        let applicant = Demand { requests: &requests, requirements: &requirements };
-        assert_eq!(applicant.fits(node, used), expected, "{name}");
+        let demand = Demand { requests: &requests, requirements: &requirements };
+        assert_eq!(demand.fits(node, used), expected, "{name}");
     }
 }
 
-proptest::proptest! {
-    #[test]
-    fn counting_how_often_a_pod_fits_is_placing_it_again_and_again(
-        requests in (0..5_i64, 0..4_i64, 0..3_i64),
-        taken in (0..12_i64, 0..12_i64, 0..12_i64),
-        pods in 0..10_i64,
-    ) {
-        let mut node = node("n").allocatable(resources(10, 10, 10)).build();
-        node.allowed_pods = 8;
-        let (requests, requirements) = (resources(requests.0, requests.1, requests.2), Requirements::default());
-        let applicant = Demand { requests: &requests, requirements: &requirements };
-        let mut used = used(pods, resources(taken.0, taken.1, taken.2));
-        let counted = applicant.capacity(&node, &used);
-        let mut placed = 0;
-        while applicant.fits(&node, &used) == Verdict::Fits {
-            used.arrive(&requests);
-            placed += 1;
+/// Few enough to try them all.
+#[test]
+fn counting_how_often_a_pod_fits_is_placing_it_again_and_again() {
+    let mut node = node("n").allocatable(resources(10, 10, 10)).build();
+    node.allowed_pods = 8;
+    let requirements = Requirements::default();
+    let shapes = |cpu, memory, gpus| -> Vec<Resources> {
+        let pairs = (0..cpu).flat_map(|cpu| (0..memory).map(move |memory| (cpu, memory)));
+        pairs.flat_map(|(cpu, memory)| (0..gpus).map(move |gpus| resources(cpu, memory, gpus))).collect()
+    };
+    let taken = shapes(12, 12, 12);
+    for requests in shapes(5, 4, 3) {
+        let demand = Demand { requests: &requests, requirements: &requirements };
+        for resources in &taken {
+            for pods in 0..10 {
+                let mut used = used(pods, resources.clone());
+                let counted = demand.capacity(&node, &used);
+                let mut placed = 0;
+                while demand.fits(&node, &used) == Verdict::Fits {
+                    used.arrive(&requests);
+                    placed += 1;
+                }
+                assert_eq!(counted, placed, "{requests:?} where {pods} pods have taken {resources:?}");
+            }
         }
-        proptest::prop_assert_eq!(counted, placed);
     }
 }

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::config::Criterion;
-use crate::model::group::Source;
-use crate::model::{Membership, Pod};
+use crate::model::Pod;
 use crate::view::View;
 
 /// What evicting some pods costs. Compared field by field, in this order; less is better.
@@ -30,7 +29,7 @@ impl Cost {
             live += 1;
             highest_priority = highest_priority.max(pod.priority);
             match &pod.group {
-                Some(membership) if restarts_together(pod, membership, view) => {
+                Some(membership) if view.restarts_together(pod, membership) => {
                     let size = view.group_size(pod).unwrap_or_default() as usize;
                     groups.insert(&membership.group, size);
                 }
@@ -79,12 +78,4 @@ impl Rank<'_> {
         }
         self
     }
-}
-
-/// Whether losing one member means that all of them start anew. Only a `LeaderWorkerSet` can say that it is not so,
-/// or that there are no others.
-fn restarts_together(pod: &Pod, membership: &Membership, view: &View) -> bool {
-    let lws = membership.group.source == Source::LeaderWorkerSet;
-    let set = view.group_object_of(pod, membership).filter(|_| lws);
-    set.is_none_or(|set| set.restarts_together && set.size != Some(1))
 }

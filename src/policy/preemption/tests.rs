@@ -6,6 +6,7 @@ use super::{Candidate, Cost, Rank, Victims, fates};
 use crate::config::Criterion;
 use crate::decision::{Decision, Reason};
 use crate::fixtures::{node, pod};
+use crate::model::group::Source;
 use crate::model::{GroupObject, Kind, Object, ObjectKey, Pod};
 use crate::policy::{Purpose, Question};
 use crate::view::View;
@@ -71,7 +72,8 @@ fn a_set_whose_pods_restart_alone_loses_only_the_victim() {
     for (restarts_together, expected) in [(false, (0, 1)), (true, (1, 3))] {
         let key = ObjectKey::new("default", "llm");
         let set = GroupObject { size: Some(3), restarts_together, ..GroupObject::named(key) };
-        view.apply(Change::Upsert(Object::Group(Kind::LeaderWorkerSet, Arc::new(set))));
+        let Some(Kind::Group(kind)) = Source::LeaderWorkerSet.kind() else { panic!("no kind") };
+        view.apply(Change::Upsert(Object::Group(kind, Arc::new(set))));
         let cost = cost(&view, "b", &["g0-b"]);
         assert_eq!((cost.groups_lost, cost.pods_lost), expected);
     }

@@ -119,3 +119,42 @@ pub fn has_slot(pod: &Pod, host: &Host, view: &View) -> bool {
         view.ledger().reservations().on(&host.name).iter().any(|held| held.group == membership.group)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::situation::{Situation, cpus, member};
+    use super::Assumption;
+    use crate::fixtures::pod;
+
+    #[test]
+    fn what_counts_as_used_of_a_host() {
+        let nominated = |priority| {
+            let mut pod = pod("nominated").requests(cpus(4)).priority(priority).build();
+            pod.nominated_node = Some("a0".into());
+            pod
+        };
+        let base = || Situation::racks(&[("a", &[32])]).with(pod("p").requests(cpus(1)).on("a0").build());
+        let lower = || pod("low").requests(cpus(2)).priority(-1).on("a0").build();
+        for (name, situation, assumption, expected) in [
+            ("a pod in place", base(), Assumption::Nothing, 1),
+            ("and one of lower priority", base().with(lower()), Assumption::Nothing, 3),
+            ("which may leave", base().with(lower()), Assumption::LowerPriorityGone, 1),
+            ("a nominated pod of the same priority", base().with(nominated(0)), Assumption::Nothing, 5),
+            ("a nominated pod of lower priority", base().with(nominated(-1)), Assumption::Nothing, 1),
+            ("slots of another group", base().with_reserved("other", &[("a0", 8)]), Assumption::Nothing, 9),
+            (
+                "slots that are left out",
+                base().with_reserved("other", &[("a0", 8)]),
+                Assumption::ReservationsGone,
+                1,
+            ),
+            ("slots of the own group", base().with_reserved("g", &[("a0", 8)]), Assumption::Nothing, 1),
+        ] {
+            let used = situation.problem(&member("g", 0, 1, 1).build(), assumption, |search, problem| {
+                let (host, _) = problem.host(search.view.host_id("a0").expect("a0")).expect("a node");
+                problem.availability.used(host).resources.milli_cpu
+            });
+            assert_eq!(used, expected * 1_000, "{name}");
+        }
+    }
+}

@@ -69,3 +69,75 @@ impl Capacity {
         self.by_class[main.index()].saturating_sub(taken)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::availability::Assumption;
+    use super::super::situation::{RACK, Situation, apart, cpus, member};
+    use super::count;
+    use crate::fixtures::pod;
+
+    #[test]
+    fn a_rack_takes_as_many_as_its_nodes_together() {
+        let asking = member("g", 0, 4, 2).build();
+        let plain = || Situation::racks(&[("a", &[3, 4])]);
+        let lower = || pod("low").requests(cpus(2)).priority(-1).on("a1").build();
+        for (name, situation, asking, assumption, expected) in [
+            ("two CPUs each on nodes of 3 and 4", plain(), asking.clone(), Assumption::Nothing, 3_usize),
+            ("beside a pod of 2", plain().with(lower()), asking.clone(), Assumption::Nothing, 2),
+            ("which may be evicted", plain().with(lower()), asking.clone(), Assumption::LowerPriorityGone, 3),
+            (
+                "beside slots of another group",
+                plain().with_reserved("other", &[("a0", 3)]),
+                asking.clone(),
+                Assumption::Nothing,
+                2,
+            ),
+            (
+                "but for those slots",
+                plain().with_reserved("other", &[("a0", 3)]),
+                asking.clone(),
+                Assumption::ReservationsGone,
+                3,
+            ),
+            (
+                "one to a host",
+                plain(),
+                apart("kubernetes.io/hostname", member("g", 0, 4, 2)),
+                Assumption::Nothing,
+                2,
+            ),
+            (
+                "one to a rack, by the upper bound",
+                plain(),
+                apart(RACK, member("g", 0, 4, 2)),
+                Assumption::Nothing,
+                2,
+            ),
+        ] {
+            let counted = situation.problem(&asking, assumption, |search, problem| {
+                let domain = search.required.and_then(|domains| domains.find("a"));
+                let set = search.host_set(domain).expect("rack a");
+                let capacity = count(&set, &problem);
+                (capacity.by_class.clone(), capacity.fits(search.members), capacity.left_over(search.members))
+            });
+            assert_eq!(counted, (vec![expected], expected >= 4, expected.saturating_sub(4)), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_other_classes_need_is_not_left_over() {
+        // A leader of 3 CPUs that runs elsewhere would not count; here it waits, as do two workers of 2.
+        let situation = Situation::racks(&[("a", &[8, 8])])
+            .with(member("g", 1, 3, 2).build())
+            .with(member("g", 2, 3, 2).build());
+        let leader = member("g", 0, 3, 3).build();
+        let left_over = situation.problem(&leader, Assumption::Nothing, |search, problem| {
+            let domain = search.required.and_then(|domains| domains.find("a"));
+            let capacity = count(&search.host_set(domain).expect("rack a"), &problem);
+            assert_eq!(capacity.by_class, [4, 8], "leaders, workers");
+            capacity.left_over(search.members)
+        });
+        assert_eq!(left_over, 4, "eight workers fit, two are there, and a leader is worth two");
+    }
+}

@@ -89,3 +89,64 @@ fn reserved_for(set: &HostSet<'_>, problem: &Problem<'_, '_>) -> Vec<std::sync::
     groups.dedup();
     groups
 }
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::super::situation::{RACK, Situation, cpus, member};
+    use super::super::{Member, Members, Search};
+    use crate::decision::{ChoiceRule, Decision, Detail, Reason};
+    use crate::fixtures::pod;
+    use crate::model::Pod;
+    use crate::policy::{Purpose, Question};
+    use crate::view::Needs;
+
+    fn ask(situation: &Situation, asking: &Pod, detail: Detail) -> Decision {
+        let mut view = situation.view.clone();
+        view.provide(&Needs { topology_keys: vec![RACK.into()], ..Needs::default() });
+        let names: Vec<Cow<'_, str>> = view.hosts().map(|host| Cow::Owned(host.name.to_string())).collect();
+        let question = Question { detail, ..Question::about(Purpose::Filter, asking, &names, &view) };
+        let members = Members::of(asking, &view).expect("a member");
+        let search = Search::new(&members, Some(asking), &view, &situation.settings).expect("provided");
+        let mut decision = Decision::all_pass(names.len());
+        Member { search, question: &question }.filter(&mut decision);
+        decision
+    }
+
+    #[test]
+    fn facts_say_how_many_fit_what_is_short_and_for_whom_room_is_reserved() {
+        let situation = Situation::racks(&[("a", &[4, 2]), ("b", &[4])])
+            .with_reserved("other", &[("b0", 3)])
+            .with(pod("p").requests(cpus(1)).on("a1").build());
+        let asking = member("g", 0, 4, 2).build();
+        let facts = ask(&situation, &asking, Detail::Facts).facts().clone();
+        let told: Vec<_> = facts
+            .domains
+            .iter()
+            .map(|fact| {
+                let domain = fact.domain.as_ref().map(|(_, value)| &**value);
+                let short = fact.short.as_ref().map(|short| (&*short.resource, short.by));
+                (domain, fact.fits, fact.of, fact.reason, short, fact.reserved_for.len())
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Some("a"), 2, 4, Some(Reason::DomainTooSmall), Some(("cpu", 3_000)), 0),
+                (Some("b"), 0, 4, Some(Reason::DomainTooSmall), Some(("cpu", 7_000)), 1),
+            ]
+        );
+        assert_eq!(facts.choice, None);
+    }
+
+    #[test]
+    fn facts_say_what_was_chosen_and_why_and_codes_cost_none() {
+        let situation = Situation::racks(&[("a", &[4]), ("b", &[8])]);
+        let asking = member("g", 0, 2, 2).build();
+        let choice = ask(&situation, &asking, Detail::Facts).facts().choice.clone().expect("chosen");
+        assert_eq!(choice.domain, Some((RACK.into(), "a".into())));
+        assert_eq!((choice.among, choice.rule), (2, ChoiceRule::BestFit));
+        assert_eq!(*ask(&situation, &asking, Detail::Codes).facts(), crate::decision::Facts::default());
+    }
+}

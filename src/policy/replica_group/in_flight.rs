@@ -149,3 +149,35 @@ fn worst_loss(
 fn uids<'e>(entries: impl Iterator<Item = &'e Entry>) -> Vec<Uid> {
     entries.map(|entry| entry.pod.uid.clone()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::availability::Assumption;
+    use super::super::search::Outcome;
+    use super::super::situation::{Situation, cpus, hosts, member};
+    use crate::fixtures::pod;
+
+    #[test]
+    fn slots_are_reserved_beyond_what_pods_in_flight_can_take() {
+        let asking = member("g", 0, 2, 2).build();
+        let single = |requested| pod("single").requests(cpus(requested)).build();
+        for (name, nodes, in_flight, expected) in [
+            ("nobody is in flight", &[4][..], None, "a0 a0"),
+            ("a pod of 2 takes one place at most", &[6], Some(single(2)), "a0 a0 a0"),
+            ("a pod of 3 takes two", &[8], Some(single(3)), "a0 a0 a0 a0"),
+            ("a pod without requests takes none", &[4], Some(single(0)), "a0 a0"),
+            ("not enough is left for both", &[4], Some(single(1)), "waits for single"),
+        ] {
+            let mut situation = Situation::racks(&[("a", nodes)]);
+            if let Some(pod) = in_flight {
+                situation = situation.with_offered(pod);
+            }
+            let found = situation.search(&asking, |search| match search.run(Assumption::Nothing, None) {
+                Outcome::Found(plan) => hosts(&plan),
+                Outcome::Undecided(expected) => format!("waits for {}", expected.join(" ")),
+                Outcome::None => "none".to_owned(),
+            });
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+}

@@ -76,3 +76,36 @@ impl<'a> Search<'a> {
             && intended
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::availability::Assumption;
+    use super::super::search::Outcome;
+    use super::super::situation::{Situation, cpus, hosts, member};
+    use crate::fixtures::pod;
+    use crate::model::Pod;
+
+    fn plan(situation: &Situation, asking: &Pod) -> Option<(String, crate::ledger::Reservation)> {
+        situation.search(asking, |search| match search.run(Assumption::Nothing, None) {
+            Outcome::Found(plan) => Some((hosts(&plan), plan.reservation.clone())),
+            Outcome::Undecided(_) | Outcome::None => None,
+        })
+    }
+
+    #[test]
+    fn slots_are_kept_to_while_there_is_one_for_everybody() {
+        let asking = member("g", 0, 2, 2).build();
+        let mut situation = Situation::racks(&[("a", &[4]), ("b", &[8])]).with(asking.clone());
+        let (first, reservation) = plan(&situation, &asking).expect("room");
+        assert_eq!(first, "a0 a0", "the tightest rack");
+        situation.view.reserve(reservation, Duration::from_secs(60));
+        // A rack that would be tighter now changes nothing.
+        let full = situation.with(pod("x").requests(cpus(4)).on("b0").build());
+        assert_eq!(plan(&full, &asking).map(|(hosts, _)| hosts), Some("a0 a0".to_owned()));
+        // Somebody took the room all the same: another plan is made.
+        let taken = full.with(pod("y").requests(cpus(1)).on("a0").build());
+        assert_eq!(plan(&taken, &asking).map(|(hosts, _)| hosts), Some("b0 b0".to_owned()));
+    }
+}

@@ -4,12 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::class::{Class, ClassId};
-use crate::model::group::Source;
-use crate::model::{GroupObject, Labels, Membership, Name, Pod, Template};
-use crate::view::{HostId, View};
-
-/// Labels with this in front are the same on all members of a replica, but for those that number its pods.
-const LWS_LABELS: &str = "leaderworkerset.sigs.k8s.io/";
+use crate::model::{Membership, Name, Pod, Template};
+use crate::view::{HostId, MembersToCome, View};
 
 /// The members of a group at one moment.
 pub struct Members<'a> {
@@ -146,7 +142,8 @@ fn subgroup_of(pod: &Pod, size: u32) -> Option<u32> {
 struct Counted<'a> {
     like: &'a Pod,
     membership: &'a Membership,
-    object: Option<&'a Arc<GroupObject>>,
+    view: &'a View,
+    to_come: MembersToCome<'a>,
     size: u32,
     waiting: usize,
     indexes: HashSet<u32>,
@@ -155,14 +152,12 @@ struct Counted<'a> {
 impl<'a> Counted<'a> {
     fn of(members: &Members<'a>, like: &'a Pod, view: &'a View) -> Self {
         let membership = members.membership;
-        let index = |placed: &PlacedMember<'_>| {
-            let membership = placed.pod.group.as_ref();
-            membership.and_then(|membership| membership.index)
-        };
+        let index = |placed: &PlacedMember<'_>| view.member_index(placed.pod);
         Self {
             like,
             membership,
-            object: view.group_object_of(like, membership),
+            view,
+            to_come: view.members_to_come(like),
             size: view.group_size(like).unwrap_or_default(),
             waiting: 0,
             indexes: members.placed.iter().filter_map(index).collect(),
@@ -171,7 +166,7 @@ impl<'a> Counted<'a> {
 
     fn waiting_member(&mut self, pod: &'a Pod) -> Class<'a> {
         self.waiting += 1;
-        self.indexes.extend(pod.group.as_ref().and_then(|membership| membership.index));
+        self.indexes.extend(self.view.member_index(pod));
         Class::like(pod, subgroup_of(pod, self.size))
     }
 
@@ -182,12 +177,13 @@ impl<'a> Counted<'a> {
         let numbers = (0..self.size).filter(|index| !self.indexes.contains(index));
         // Members that carry no numbers leave none free.
         let unknown = numbers.chain(std::iter::repeat(self.size)).take(unseen);
-        let mut classes: Vec<((bool, Option<u32>), Class<'a>)> = Vec::new();
+        let mut classes = Vec::new();
         for index in unknown {
-            let kind = (index == 0, self.subgroup(index));
+            let (template, subgroup) = (self.to_come.template(index), self.subgroup(index));
+            let kind = (template.map(std::ptr::from_ref), subgroup);
             match classes.iter_mut().find(|(known, _)| *known == kind) {
-                Some((_, class)) => class.count += 1,
-                None => classes.push((kind, self.expected(index))),
+                Some((_, Class { count, .. })) => *count += 1,
+                None => classes.push((kind, self.expected(template, subgroup))),
             }
         }
         classes.into_iter().map(|(_, class)| class).collect()
@@ -198,21 +194,42 @@ impl<'a> Counted<'a> {
     }
 
     /// A member that nobody has seen yet: as its set describes it, else like the one that asks.
-    fn expected(&self, index: u32) -> Class<'a> {
-        let subgroup = self.subgroup(index);
-        let lws = self.membership.group.source == Source::LeaderWorkerSet;
-        let template = self.object.filter(|_| lws).and_then(|set| match index {
-            0 => set.leader.as_ref().or(set.worker.as_ref()),
-            _ => set.worker.as_ref(),
-        });
+    fn expected(&self, template: Option<&'a Template>, subgroup: Option<u32>) -> Class<'a> {
         match template {
-            Some(template) => Class::of_template(template, self.labels(template), subgroup),
+            Some(template) => Class::of_template(template, self.to_come.labels(template), subgroup),
             None => Class::like(self.like, subgroup),
         }
     }
+}
 
-    fn labels(&self, template: &Template) -> Labels {
-        let given = self.like.labels.iter().filter(|(key, _)| key.starts_with(LWS_LABELS));
-        given.chain(template.labels.iter()).map(|(key, value)| (key.clone(), value.clone())).collect()
+#[cfg(test)]
+mod tests {
+    use super::super::situation::{Situation, member};
+    use super::Members;
+
+    #[test]
+    fn members_in_place_waiting_and_to_come_make_up_the_group() {
+        for (name, size, others, expected) in [
+            ("alone so far", 4, vec![], (0, vec![4])),
+            ("one runs", 4, vec![member("g", 1, 4, 2).on("a0")], (1, vec![3])),
+            ("a waiting one asks for more", 4, vec![member("g", 1, 4, 3)], (0, vec![3, 1])),
+            ("one is leaving", 4, vec![member("g", 1, 4, 2).on("a0").terminating()], (0, vec![4])),
+            ("another group does not count", 4, vec![member("h", 1, 4, 2).on("a0")], (0, vec![4])),
+            ("more than announced", 1, vec![member("g", 1, 1, 2)], (0, vec![2])),
+        ] {
+            let mut situation = Situation::racks(&[("a", &[8])]);
+            for other in others {
+                situation = situation.with(other.build());
+            }
+            let asking = member("g", 0, size, 2).build();
+            let members = Members::of(&asking, &situation.view).expect("a member");
+            let missing = members.missing.iter().map(|class| class.count).collect();
+            assert_eq!((members.placed.len(), missing), expected, "{name}");
+            assert_eq!(
+                members.asking.map(|class| members.class(class).requests),
+                Some(&asking.requests),
+                "{name}"
+            );
+        }
     }
 }

@@ -357,3 +357,73 @@ fn orders(classes: &[ClassId], spare: &[usize]) -> Vec<Vec<ClassId>> {
         _ => vec![first],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::availability::Assumption;
+    use super::super::search::Outcome;
+    use super::super::situation::{Situation, apart, hosts, member};
+    use crate::model::Pod;
+
+    fn plan(situation: &Situation, asking: &Pod) -> String {
+        situation.search(asking, |search| match search.run(Assumption::Nothing, None) {
+            Outcome::Found(plan) => hosts(&plan),
+            Outcome::Undecided(_) => "undecided".to_owned(),
+            Outcome::None => "none".to_owned(),
+        })
+    }
+
+    #[test]
+    fn members_go_to_few_hosts_or_to_many() {
+        let racks = || Situation::racks(&[("a", &[2, 4, 6])]);
+        let per_host = |pod| apart("kubernetes.io/hostname", pod);
+        for (name, situation, asking, expected) in [
+            ("the host that takes all most exactly", racks(), member("g", 0, 2, 2).build(), "a1 a1"),
+            ("the largest first if none takes all", racks(), member("g", 0, 4, 2).build(), "a0 a2 a2 a2"),
+            ("one to a host", racks(), per_host(member("g", 0, 3, 2)), "a0 a1 a2"),
+            ("a fourth host would be needed", racks(), per_host(member("g", 0, 4, 1)), "none"),
+            ("as many hosts as there are", racks().most_hosts(), member("g", 0, 3, 2).build(), "a0 a1 a2"),
+            (
+                "beside a member in place",
+                racks().with(member("g", 1, 2, 2).on("a2").build()),
+                member("g", 0, 2, 2).build(),
+                "a2",
+            ),
+            (
+                "away from members in place",
+                racks().most_hosts().with(member("g", 1, 2, 2).on("a2").build()),
+                member("g", 0, 2, 2).build(),
+                "a1",
+            ),
+        ] {
+            assert_eq!(plan(&situation, &asking), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn different_members_are_tried_in_several_orders() {
+        // Workers of 2 first would fill the node of 3 and leave no place for the leader of 3.
+        let situation = Situation::racks(&[("a", &[3, 4])])
+            .with(member("g", 1, 3, 2).build())
+            .with(member("g", 2, 3, 2).build());
+        assert_eq!(plan(&situation, &member("g", 0, 3, 3).build()), "a0 a1 a1");
+    }
+
+    #[test]
+    fn the_member_that_asks_gets_a_host_where_it_may_go() {
+        let situation = Situation::racks(&[("a", &[2, 4])]);
+        let asking = member("g", 0, 2, 2).build();
+        let found = situation.search(&asking, |search| {
+            let mut open = vec![false; search.view.host_numbers()];
+            open[search.view.host_id("a0").expect("a0").index()] = true;
+            match search.run(Assumption::Nothing, Some(&open)) {
+                Outcome::Found(plan) => {
+                    let open: Vec<_> = plan.open.iter().map(|id| search.view.host_numbered(*id)).collect();
+                    (hosts(&plan), open.iter().flatten().map(|host| host.name.to_string()).collect())
+                }
+                Outcome::Undecided(_) | Outcome::None => (String::new(), Vec::new()),
+            }
+        });
+        assert_eq!(found, ("a0 a1".to_owned(), vec!["a0".to_owned()]));
+    }
+}

@@ -29,3 +29,31 @@ impl Search<'_> {
         subgroups::assign(&set, problem).is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::situation::{Situation, cpus, member};
+    use crate::fixtures::pod;
+
+    #[test]
+    fn an_eviction_is_worth_it_where_the_whole_group_fits_afterwards() {
+        let lower = |name: &str, host: &str| pod(name).requests(cpus(4)).priority(-1).on(host).build();
+        let equal = |name: &str, host: &str| pod(name).requests(cpus(4)).on(host).build();
+        let situation = Situation::racks(&[("a", &[4, 4]), ("b", &[4, 4])])
+            .with(lower("w", "a0"))
+            .with(lower("x", "a1"))
+            .with(lower("y", "b0"))
+            .with(equal("z", "b1"));
+        let asking = member("g", 0, 2, 4).build();
+        for (host, expected) in [("a0", true), ("a1", true), ("b0", false), ("b1", false)] {
+            let worth_it = situation.search(&asking, |search| {
+                let id = search.view.host_id(host).expect("a host");
+                let mut open = vec![false; search.view.host_numbers()];
+                open[id.index()] = true;
+                let domain = search.required.and_then(|domains| domains.find(&host[..1]));
+                search.fits_after_evictions(domain, id, &open)
+            });
+            assert_eq!(worth_it, expected, "{host}");
+        }
+    }
+}

@@ -414,3 +414,67 @@ impl<'a, 's> Drafts<'a, 's> {
         packing.pods_in_the_way().filter(evicted).count()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::situation::{Situation, cpus, hosts, member};
+    use super::{Assumption, ChoiceRule, Outcome};
+    use crate::fixtures::pod;
+    use crate::model::Pod;
+
+    fn choice(
+        situation: &Situation,
+        asking: &Pod,
+        assumption: Assumption,
+    ) -> Option<(String, usize, ChoiceRule)> {
+        situation.search(asking, |search| match search.run(assumption, None) {
+            Outcome::Found(plan) => {
+                let domain = search.value_of(plan.domain).map(ToString::to_string);
+                Some((domain.unwrap_or_else(|| hosts(&plan)), plan.choice.0, plan.choice.1))
+            }
+            Outcome::Undecided(_) | Outcome::None => None,
+        })
+    }
+
+    #[test]
+    fn the_tightest_rack_is_chosen_unless_members_or_slots_say_otherwise() {
+        let racks = || Situation::racks(&[("small", &[2]), ("tight", &[4]), ("large", &[8])]);
+        let asking = member("g", 0, 2, 2).build();
+        for (name, situation, expected) in [
+            ("racks of 2, 4 and 8 for two of 2", racks(), Some(("tight", 2, ChoiceRule::BestFit))),
+            (
+                "a member runs in the large one",
+                racks().with(member("g", 1, 2, 2).on("large0").build()),
+                Some(("large", 1, ChoiceRule::Anchored)),
+            ),
+            (
+                "the tight one is reserved for others",
+                racks().with_reserved("other", &[("tight0", 1)]),
+                Some(("large", 1, ChoiceRule::OnlyOne)),
+            ),
+            (
+                "a member runs where there is no room for the other",
+                racks().with(member("g", 1, 2, 2).on("small0").build()),
+                None,
+            ),
+        ] {
+            let expected = expected.map(|(domain, among, rule)| (domain.to_owned(), among, rule));
+            assert_eq!(choice(&situation, &asking, Assumption::Nothing), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn with_evictions_the_rack_with_fewer_of_them_is_chosen() {
+        let lower = |name: &str, amount: i64, host: &str| {
+            pod(name).requests(cpus(amount)).priority(-1).on(host).build()
+        };
+        let situation = Situation::racks(&[("a", &[4]), ("b", &[4])])
+            .with(lower("x", 2, "a0"))
+            .with(lower("y", 2, "a0"))
+            .with(lower("z", 4, "b0"));
+        let asking = member("g", 0, 2, 2).build();
+        assert_eq!(choice(&situation, &asking, Assumption::Nothing), None);
+        let found = choice(&situation, &asking, Assumption::LowerPriorityGone);
+        assert_eq!(found, Some(("b".to_owned(), 2, ChoiceRule::FewerEvictions)));
+    }
+}

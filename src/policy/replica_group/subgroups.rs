@@ -38,7 +38,7 @@ pub fn assign<'a, 's>(set: &HostSet<'_>, problem: Problem<'a, 's>) -> Option<Dom
         let assigned = parts.filter_map(|part| {
             let mut packing = DomainPacking::over(&part.hosts, problem);
             let assigned = packing.assign_all(|class| class.subgroup == Some(subgroup));
-            assigned.then(|| (packing, part))
+            assigned.then_some((packing, part))
         });
         let left_over = |part: &HostSet<'_>| count(part, &problem).left_over(members);
         let (packing, part) = assigned.min_by_key(|(_, part)| (left_over(part), part.domain))?;

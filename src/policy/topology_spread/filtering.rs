@@ -7,7 +7,7 @@ use self::global_minimum::GlobalMinimum;
 use self::under_way::{NominatedPods, OpenPlacements};
 use super::domain_counts::Inclusion;
 use super::{Case, DomainCounts};
-use crate::decision::{Decision, Reason};
+use crate::decision::{Decision, Detail, Reason, SkewFact};
 use crate::policy::Question;
 use crate::view::{DomainId, HostDomain, HostId};
 
@@ -26,6 +26,9 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, decision: &mut Decision)
         decision.reject_all(Reason::SpreadNodeUnknown);
         return;
     };
+    if question.detail == Detail::Facts {
+        decision.facts_mut().skews.extend(limits.facts());
+    }
     let nominated = NominatedPods::of(case, question);
     let leavers = |at: usize| -> i64 {
         question.evicted_from(at).iter().map(|pod| i64::from(case.key.counts(pod))).sum()
@@ -79,6 +82,22 @@ impl<'a> Limits<'a> {
         });
         let (least, own) = (least.collect(), i64::from(case.key.selector.matches(&question.pod.labels)));
         Some(Self { question, domain_counts, least, own, anywhere: open.anywhere })
+    }
+
+    /// How the workload is spread over the domains of each constraint.
+    fn facts(&self) -> impl Iterator<Item = SkewFact> {
+        let keys = self.domain_counts.keys.iter().zip(&self.least);
+        keys.flat_map(|(key, least)| {
+            key.domains.ids().filter_map(|domain| {
+                Some(SkewFact {
+                    topology_key: key.constraint.topology_key.clone(),
+                    domain: key.domains.value(domain).clone(),
+                    pods: key.pods[domain.index()]?,
+                    minimum: least.seemingly.with(domain, 0),
+                    max_skew: key.constraint.max_skew,
+                })
+            })
+        })
     }
 
     /// Why the pod must not go to a host on which there will be `change` more pods that count.

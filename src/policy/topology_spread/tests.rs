@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::TopologySpread;
 use crate::config;
-use crate::decision::Decision;
+use crate::decision::{Decision, Detail};
 use crate::fixtures::{node, pod};
 use crate::model::{Labels, Object, ObjectKey, Pod, Service};
 use crate::policy::{Policy, Purpose, Question};
@@ -115,4 +115,21 @@ fn pods_with_constraints_of_their_own_are_left_alone() {
     own.has_spread_constraints = true;
     let rejected = ask(&policy, &racks(&[5, 0]), &own, |question| filter(&policy, &question).passing());
     assert_eq!(rejected, 2);
+}
+
+#[test]
+fn facts_are_told_to_whoever_asks_for_them() {
+    let policy = spread(&format!(
+        "{{defaultingType: List, defaultConstraints: [{{maxSkew: 1, topologyKey: {RACK}, \
+         whenUnsatisfiable: DoNotSchedule}}]}}"
+    ));
+    let pod = pod("new").label("app", "web").build();
+    for (detail, expected) in [(Detail::Codes, vec![]), (Detail::Facts, vec![(2, 0, 1), (0, 0, 1)])] {
+        let skews = ask(&policy, &racks(&[2, 0]), &pod, |question| {
+            let decision = filter(&policy, &Question { detail, ..question });
+            let skews = decision.facts().skews.iter();
+            skews.map(|skew| (skew.pods, skew.minimum, skew.max_skew)).collect::<Vec<_>>()
+        });
+        assert_eq!(skews, expected, "{detail:?}");
+    }
 }

@@ -1,6 +1,5 @@
 //! Which pods a pod is spread among.
 
-use crate::model::group::recognition;
 use crate::model::selector::Requirement;
 use crate::model::{Kind, Labels, Name, ObjectKey, Pod, Selector, Service};
 use crate::view::View;
@@ -11,7 +10,7 @@ pub fn selector(pod: &Pod, view: &View) -> Selector {
     let mut labels: Vec<(Name, Name)> = Vec::new();
     // A Service per replica group selects one group's members: not those among whom they are to be spread.
     let of_one_group = |service: &Service| {
-        let names = |label: &Name| recognition::names_a_group(label, view.recogniser());
+        let names = |label: &Name| view.recogniser().names_a_group(label);
         pod.group.is_some() && service.selector.iter().any(|(label, _)| names(label))
     };
     for service in view.services(&pod.key.namespace).filter(|service| !of_one_group(service)) {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::quantities;
-use crate::differential::rng::Rng;
+use crate::support::random::Rng;
 
 /// What a cluster is like.
 #[derive(Clone, Copy)]

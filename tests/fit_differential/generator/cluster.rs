@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::amounts::{Taste, allocatable};
-use crate::differential::nodes;
-use crate::differential::rng::Rng;
+use crate::support::differential::nodes;
+use crate::support::random::Rng;
 
 pub fn nodes(rng: &mut Rng, taste: Taste) -> Vec<Value> {
     let mut nodes = nodes::nodes(rng);

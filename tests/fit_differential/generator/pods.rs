@@ -5,8 +5,8 @@ mod status;
 use serde_json::{Value, json};
 
 use super::amounts::{Taste, requests, short_requests};
-use crate::differential::demands;
-use crate::differential::rng::Rng;
+use crate::support::differential::demands;
+use crate::support::random::Rng;
 
 /// The pod to place.
 pub fn incoming(rng: &mut Rng, taste: Taste) -> Value {

@@ -1,6 +1,6 @@
 //! Quantities as nobody would write them.
 
-use crate::differential::rng::Rng;
+use crate::support::random::Rng;
 
 const SUFFIXES: [&str; 16] =
     ["n", "u", "m", "", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::contest;
 use super::vocabulary::{NAMESPACES, pod_key, pod_labels, pod_value};
-use crate::differential::rng::Rng;
+use crate::support::random::Rng;
 
 /// Pods of all namespaces; many are akin to the incoming one, which may be among them, unbound.
 pub fn pods(rng: &mut Rng, nodes: &[Value], incoming: &Value) -> Vec<Value> {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::differential::nodes::{HOSTNAME, RACK, ZONE};
-use crate::differential::rng::Rng;
+use crate::support::differential::nodes::{HOSTNAME, RACK, ZONE};
+use crate::support::random::Rng;
 
 const KEYS: [(usize, &str); 5] =
     [(32, ZONE), (26, HOSTNAME), (32, RACK), (6, "disk"), (3, "example.com/nowhere")];

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::case::{is_terminating, priority};
-use crate::differential::rng::Rng;
+use crate::support::random::Rng;
 
 /// Few priorities, so that many are the same. The incoming pod has a high one more often: it is to find victims.
 const INCOMING: [(usize, Option<i32>); 6] =

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::constraints;
 use super::vocabulary::{NAMESPACES, pod_labels};
-use crate::differential::demands;
-use crate::differential::rng::Rng;
+use crate::support::differential::demands;
+use crate::support::random::Rng;
 
 /// Owners by this name are looked for; others of that name are around.
 pub const OWNERS: [&str; 2] = ["own", "other"];

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::vocabulary::{pod_key, pod_value};
-use crate::differential::demands::NO_LABEL_VALUE;
-use crate::differential::rng::Rng;
+use crate::support::differential::demands::NO_LABEL_VALUE;
+use crate::support::random::Rng;
 
 /// Labels that the pod has: some of them, at least one if it has any.
 pub fn some_of(rng: &mut Rng, pod: &Value) -> Map<String, Value> {

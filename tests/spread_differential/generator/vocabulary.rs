@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::differential::rng::Rng;
+use crate::support::random::Rng;
 
 pub const NAMESPACES: [&str; 3] = ["shop", "web", "ops"];
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::incoming::OWNERS;
 use super::selectors::{any, label_selector, some_of};
 use super::vocabulary::NAMESPACES;
-use crate::differential::rng::Rng;
+use crate::support::random::Rng;
 
 pub fn services(rng: &mut Rng, pod: &Value) -> Vec<Value> {
     let count = rng.weighted(&[(16, 0), (44, 1), (24, 2), (11, 3), (5, 4)]);

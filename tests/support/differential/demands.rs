@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::nodes::{HOSTNAME, NODE_LABELS, RACK, ZONE};
-use super::rng::Rng;
+use crate::support::random::Rng;
 
 /// Admitted as a label value by API servers of old, and none all the same.
 pub const NO_LABEL_VALUE: &str = "_x_";

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::rng::Rng;
+use crate::support::random::Rng;
 
 pub const HOSTNAME: &str = "kubernetes.io/hostname";
 pub const ZONE: &str = "topology.kubernetes.io/zone";

@@ -1,8 +1,9 @@
 use super::{
-    Audience, DefaultTopologyRequest, Flaw, Membership, Recogniser, Rule, Scope, Size, Source,
-    TopologyRequest, flaw, is_kept,
+    Audience, DefaultTopologyRequest, Flaw, Membership, Recogniser, Rule, Size, Source, TopologyRequest,
+    flaw, is_kept,
 };
-use crate::fixtures::pod;
+use crate::fixtures::{NoObjects, pod};
+use crate::model::group::Scope;
 use crate::model::{Name, Pod, Selector};
 
 const LWS: [(&str, &str); 4] = [
@@ -19,7 +20,7 @@ fn with(labels: &[(&str, &str)], annotations: &[(&str, &str)]) -> Pod {
 }
 
 fn recognised(recogniser: &Recogniser, pod: &Pod) -> Option<(Source, String)> {
-    let membership = recogniser.recognise(pod)?;
+    let membership = recogniser.recognise(pod, &NoObjects)?;
     let key = &membership.group;
     Some((key.source, format!("{}/{}/{}", key.set.name, key.index, key.revision)))
 }
@@ -66,7 +67,9 @@ fn a_source_that_is_switched_off_is_not_heard() {
 #[test]
 fn sizes_indexes_and_wishes_of_each_source() {
     let member = |labels: &[(&str, &str)], annotations: &[(&str, &str)]| {
-        Recogniser::default().recognise(&with(labels, annotations)).map(|found| Membership::clone(&found))
+        Recogniser::default()
+            .recognise(&with(labels, annotations), &NoObjects)
+            .map(|found| Membership::clone(&found))
     };
     let lws = member(
         &LWS,
@@ -155,14 +158,14 @@ fn rules_and_default_wishes_of_the_operator() {
         ],
         ..Recogniser::default()
     };
-    let gang = recogniser.recognise(&with(&[("gang", "a")], &[("count", "5")])).expect("a gang");
+    let gang = recogniser.recognise(&with(&[("gang", "a")], &[("count", "5")]), &NoObjects).expect("a gang");
     assert_eq!((gang.group.source, gang.size, &gang.topology), (Source::Rule, Some(5), &requiring("rack")));
-    let lws = recogniser.recognise(&with(&LWS, &[])).expect("a replica");
+    let lws = recogniser.recognise(&with(&LWS, &[]), &NoObjects).expect("a replica");
     assert_eq!(lws.topology, requiring("zone"));
-    let asked =
-        recogniser.recognise(&with(&LWS, &[("berth.dev/required-topology", "rack")])).expect("a replica");
+    let asking = with(&LWS, &[("berth.dev/required-topology", "rack")]);
+    let asked = recogniser.recognise(&asking, &NoObjects).expect("a replica");
     assert_eq!(asked.topology, requiring("rack"), "who asks for something gets no default");
-    let kueue = recogniser.recognise(&with(&[KUEUE], &[])).expect("a pod group");
+    let kueue = recogniser.recognise(&with(&[KUEUE], &[]), &NoObjects).expect("a pod group");
     assert!(kueue.topology.is_none());
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::amounts::{Taste, requests};
-use crate::differential::rng::Rng;
+use crate::support::random::Rng;
 
 /// Adds reports on the containers, on the pod as a whole, and on a resize.
 pub fn tell(rng: &mut Rng, taste: Taste, spec: &Value, status: &mut Value) {

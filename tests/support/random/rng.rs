@@ -1,5 +1,7 @@
 //! Reproducible randomness.
 
+use std::ops::Range;
+
 /// splitmix64: small, fast, and the same on every machine.
 pub struct Rng(u64);
 
@@ -11,11 +13,16 @@ impl Rng {
         rng
     }
 
-    fn next(&mut self) -> u64 {
+    /// Any number.
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        self.next().to_le_bytes()[0]
     }
 
     /// A number from 0 to `bound - 1`.
@@ -24,9 +31,19 @@ impl Rng {
         usize::try_from(self.next() % bound).expect("smaller than a usize")
     }
 
+    /// A number of this range.
+    pub fn within(&mut self, range: Range<usize>) -> usize {
+        range.start + self.below(range.len())
+    }
+
     /// True in so many of a hundred cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
+    }
+
+    /// True in one of so many cases.
+    pub fn one_in(&mut self, cases: usize) -> bool {
+        self.below(cases) == 0
     }
 
     /// One of these, each as likely as the others.

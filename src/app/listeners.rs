@@ -1,0 +1,127 @@
+//! Where requests come in: addresses, their certificates, and who answers there.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use hyper::Request;
+use hyper::body::Incoming;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::config::{Server, Tls};
+use crate::server::Answer;
+use crate::server::listener::{self, ConnectionMetrics, Listening};
+use crate::server::tls::Certificates;
+
+/// An address that is taken, and on which nobody answers yet.
+pub(super) struct Endpoint {
+    name: &'static str,
+    socket: TcpListener,
+    address: SocketAddr,
+    certificates: Option<Arc<Certificates>>,
+}
+
+impl Endpoint {
+    /// Takes the address. Without `tls` it is served in plain text, which is refused where others can reach it unless
+    /// the settings say that the network is trusted.
+    pub(super) async fn bind(
+        name: &'static str,
+        address: SocketAddr,
+        tls: Option<&Tls>,
+        settings: &Server,
+    ) -> anyhow::Result<Self> {
+        if tls.is_none() && !settings.insecure && !address.ip().is_loopback() {
+            bail!(
+                "refusing plain HTTP on {address}, which others can reach: set server.tls in the \
+                 configuration, or server.insecure: true if the network is trusted"
+            );
+        }
+        let certificates = tls.map(Certificates::load).transpose()?.map(Arc::new);
+        let socket = listener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+        let address = socket.local_addr()?;
+        Ok(Self { name, socket, address, certificates })
+    }
+
+    /// The address, with the port that was picked where 0 was asked for.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The certificates to renew while it is served.
+    pub(super) fn certificates(&self) -> Option<Arc<Certificates>> {
+        self.certificates.clone()
+    }
+
+    /// Says who answers the requests that come in here.
+    pub(super) fn answered_by<H, F>(
+        self,
+        settings: &Server,
+        metrics: ConnectionMetrics,
+        handler: H,
+    ) -> Listener
+    where
+        H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let listening = Listening {
+            name: self.name,
+            certificates: self.certificates,
+            idle: settings.timeouts.idle.0,
+            max_connections: settings.limits.max_connections,
+            drain: settings.timeouts.drain.0,
+        };
+        let socket = self.socket;
+        // The handler's type is forgotten here and not in its calls, which would cost every request an allocation.
+        let serve = move |stop| listener::serve(socket, listening, handler, metrics, stop).boxed();
+        Listener { name: self.name, address: self.address, serve: Box::new(serve) }
+    }
+}
+
+/// Serves until told to stop.
+type Serve = Box<dyn FnOnce(watch::Receiver<bool>) -> BoxFuture<'static, ()> + Send>;
+
+/// An address and who answers there.
+pub(super) struct Listener {
+    name: &'static str,
+    address: SocketAddr,
+    serve: Serve,
+}
+
+/// Listeners that have been started.
+pub(super) struct RunningListeners(Vec<RunningListener>);
+
+struct RunningListener {
+    name: &'static str,
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl RunningListeners {
+    /// Starts every listener on a task of its own.
+    pub(super) fn start(listeners: Vec<Listener>) -> Self {
+        let start = |Listener { name, address, serve }| {
+            let (stop, stopped) = watch::channel(false);
+            RunningListener { name, address, stop, task: tokio::spawn(serve(stopped)) }
+        };
+        Self(listeners.into_iter().map(start).collect())
+    }
+
+    /// Where each listens, by name.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+        self.0.iter().map(|listener| (listener.name, listener.address))
+    }
+
+    /// Stops one after another, in the order in which they were started. Each takes no new connections and lets the
+    /// requests under way finish before the next is stopped.
+    pub(super) async fn stop(self) {
+        for RunningListener { stop, task, .. } in self.0 {
+            let _ = stop.send(true);
+            let _ = task.await;
+        }
+    }
+}

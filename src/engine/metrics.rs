@@ -1,0 +1,64 @@
+//! What is measured of decisions.
+
+use prometheus::{HistogramVec, IntCounterVec};
+
+use crate::decision::{Nominated, Reason};
+use crate::metrics::{Registry, create_series};
+
+/// Metrics of decisions.
+#[derive(Clone, Debug)]
+pub struct EngineMetrics {
+    /// Time per decision and policy.
+    pub(crate) decision_duration: HistogramVec,
+    /// Nodes that a policy rejected.
+    pub nodes_rejected: IntCounterVec,
+    /// Nodes that a policy in mode Observe would have rejected.
+    pub(crate) observed_rejections: IntCounterVec,
+    /// Nominated nodes that filter was asked about.
+    pub(crate) nominated_nodes: IntCounterVec,
+    /// Panics caught in a decision.
+    pub panics: IntCounterVec,
+}
+
+impl EngineMetrics {
+    /// Registers them.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let metrics = Self {
+            decision_duration: registry.histogram(
+                "decision_duration_seconds",
+                "Time a policy took for its part of a decision.",
+                &["verb", "policy"],
+            )?,
+            nodes_rejected: registry.counter(
+                "nodes_rejected_total",
+                "Candidate nodes that a policy rejected.",
+                &["policy", "reason"],
+            )?,
+            observed_rejections: registry.counter(
+                "observed_rejections_total",
+                "Candidate nodes that a policy in mode Observe would have rejected.",
+                &["policy", "reason"],
+            )?,
+            nominated_nodes: registry.counter(
+                "nominated_node_total",
+                "Nominated nodes among the candidates of a filter call, by whether they still fit.",
+                &["result"],
+            )?,
+            panics: registry.counter("panics_total", "Panics caught while deciding.", &["verb"])?,
+        };
+        for rejections in [&metrics.nodes_rejected, &metrics.observed_rejections] {
+            create_series(rejections, Reason::ALL.iter().map(|reason| [reason.policy(), reason.code()]));
+        }
+        create_series(&metrics.nominated_nodes, Nominated::LABELS.map(|result| [result]));
+        create_series(&metrics.panics, [["restore"]]);
+        Ok(metrics)
+    }
+
+    /// Creates the series of these policies.
+    pub(crate) fn create_series_of(&self, policies: impl Iterator<Item = &'static str>) {
+        for policy in policies {
+            let verbs = ["filter", "prioritize", "preempt"];
+            create_series(&self.decision_duration, verbs.map(|verb| [verb, policy]));
+        }
+    }
+}

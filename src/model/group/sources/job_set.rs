@@ -1,0 +1,81 @@
+//! `JobSet`: each of its jobs is a group. The object behind it is the Job, which says how many pods it runs.
+
+use crate::model::group::fields::{Fields, Malformed};
+use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
+use crate::model::group::{GroupObject, Membership, Recogniser, Scope, TopologyRequest};
+use crate::model::{ObjectKey, Pod, Template};
+
+const NAME: &str = "jobset.sigs.k8s.io/jobset-name";
+const JOB_KEY: &str = "jobset.sigs.k8s.io/job-key";
+const ATTEMPT: &str = "jobset.sigs.k8s.io/restart-attempt";
+const EXCLUSIVE: &str = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+
+/// See [`super::Source::JobSet`].
+pub(super) struct JobSet;
+
+impl GroupSource for JobSet {
+    const MARK: Mark = Mark::Label(JOB_KEY);
+    const ANNOTATIONS: &'static [&'static str] = &["alpha.jobset.sigs.k8s.io/", INDEX];
+    const GROUP_LABELS: &'static [&'static str] = &[JOB_KEY];
+
+    type Object = Self;
+
+    fn recognise(pod: &Told<'_>, _: &Recogniser) -> Option<Recognised> {
+        let job = pod.labels.text(JOB_KEY)?;
+        let required = pod.annotations.topology_key(EXCLUSIVE);
+        // Its webhook keeps jobs of all namespaces apart.
+        let exclusive = required.as_ref().map(|_| Scope::Cluster);
+        let group = match pod.labels.text(NAME) {
+            Some(set) => Recognised { index: Some(job), ..Recognised::named(set) },
+            None => Recognised::named(job),
+        };
+        Some(Recognised {
+            revision: pod.labels.text(ATTEMPT),
+            member: pod.labels.number(INDEX).or(pod.annotations.number(INDEX)),
+            topology: TopologyRequest { required, preferred: None, exclusive },
+            ..group
+        })
+    }
+}
+
+impl BackingObject for JobSet {
+    const KIND: Option<&'static ObjectKind> = Some(&ObjectKind {
+        name: "Job",
+        group: "batch",
+        plural: "jobs",
+        built_in: true,
+        with_label: Some(JOB_KEY),
+    });
+    const SHARED_LABELS: &'static [&'static str] = &[];
+
+    fn behind(pod: &Pod, _: &Membership) -> Option<ObjectKey> {
+        let job = pod.controller.as_ref().filter(|owner| &*owner.kind == "Job")?;
+        Some(ObjectKey { namespace: pod.key.namespace.clone(), name: job.name.clone() })
+    }
+
+    fn read(object: &dyn Fields, named: GroupObject) -> Result<GroupObject, Malformed> {
+        // Absent means 1, as the API server fills it in. Who has finished does not come back.
+        let parallelism = object.number("spec.parallelism")?.unwrap_or(1);
+        let done = object.number("status.succeeded")?.unwrap_or_default();
+        let left = object.number("spec.completions")?.map_or(u32::MAX, |all| all.saturating_sub(done));
+        Ok(GroupObject { size: Some(parallelism.min(left)), ..named })
+    }
+
+    fn size(_: &Pod, object: &GroupObject) -> Option<u32> {
+        object.size
+    }
+
+    fn index(_: &Pod, _: &GroupObject) -> Option<u32> {
+        None
+    }
+
+    /// All pods of a Job are made from one template, so that one that is there tells enough.
+    fn template<'o>(_: &Pod, _: &'o GroupObject, _: u32) -> Option<&'o Template> {
+        None
+    }
+
+    fn restarts_together(_: Option<&GroupObject>) -> bool {
+        true
+    }
+}

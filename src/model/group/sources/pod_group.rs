@@ -1,0 +1,58 @@
+//! The pod groups of the coscheduling plugin.
+
+use crate::model::group::fields::{Fields, Malformed};
+use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
+use crate::model::group::{GroupObject, Membership, Recogniser};
+use crate::model::{ObjectKey, Pod, Template};
+
+const GROUP: &str = "scheduling.x-k8s.io/pod-group";
+
+/// See [`super::Source::PodGroup`].
+pub(super) struct PodGroup;
+
+impl GroupSource for PodGroup {
+    const MARK: Mark = Mark::Label(GROUP);
+    const ANNOTATIONS: &'static [&'static str] = &[];
+    const GROUP_LABELS: &'static [&'static str] = &[GROUP];
+
+    type Object = Self;
+
+    fn recognise(pod: &Told<'_>, _: &Recogniser) -> Option<Recognised> {
+        Some(Recognised::named(pod.labels.text(GROUP)?))
+    }
+}
+
+impl BackingObject for PodGroup {
+    const KIND: Option<&'static ObjectKind> = Some(&ObjectKind {
+        name: "PodGroup",
+        group: "scheduling.x-k8s.io",
+        plural: "podgroups",
+        built_in: false,
+        with_label: None,
+    });
+    const SHARED_LABELS: &'static [&'static str] = &[];
+
+    fn behind(_: &Pod, membership: &Membership) -> Option<ObjectKey> {
+        Some(membership.group.set.clone())
+    }
+
+    fn read(object: &dyn Fields, named: GroupObject) -> Result<GroupObject, Malformed> {
+        Ok(GroupObject { size: object.number("spec.minMember")?, ..named })
+    }
+
+    fn size(_: &Pod, object: &GroupObject) -> Option<u32> {
+        object.size
+    }
+
+    fn index(_: &Pod, _: &GroupObject) -> Option<u32> {
+        None
+    }
+
+    fn template<'o>(_: &Pod, _: &'o GroupObject, _: u32) -> Option<&'o Template> {
+        None
+    }
+
+    fn restarts_together(_: Option<&GroupObject>) -> bool {
+        true
+    }
+}

@@ -1,0 +1,72 @@
+//! What is measured of replica groups.
+
+use prometheus::{Histogram, IntGaugeVec};
+
+use crate::decision::Reason;
+use crate::decision::reason::REPLICA_GROUP;
+use crate::metrics::{NO_LABELS, Registry, count};
+use crate::policy::replica_group::survey;
+use crate::view::View;
+
+/// From one scheduling cycle to many minutes of waiting for the last member.
+const ASSEMBLY_SECONDS: &[f64] =
+    &[0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0];
+
+/// Metrics of replica groups.
+#[derive(Clone, Debug)]
+pub struct GroupMetrics {
+    /// Groups, by state.
+    pub(crate) states: IntGaugeVec,
+    /// Groups that wait, by the reason given.
+    pub(crate) waiting: IntGaugeVec,
+    /// Time from the first to the last member bound.
+    pub(crate) assembly: Histogram,
+    /// Domains in which groups are to be, by how much room they have.
+    pub(crate) domains: IntGaugeVec,
+}
+
+impl GroupMetrics {
+    /// Registers them.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let assembly = registry.histogram_with(
+            ASSEMBLY_SECONDS,
+            "group_assembly_seconds",
+            "Time from the bind call of a replica group's first member to that of its last.",
+            NO_LABELS,
+        )?;
+        let metrics = Self {
+            states: registry.gauge("groups", "Replica groups, by state.", &["state"])?,
+            waiting: registry.gauge(
+                "groups_waiting",
+                "Replica groups that cannot be placed, by the reason last given.",
+                &["reason"],
+            )?,
+            assembly: assembly.with_label_values(NO_LABELS),
+            domains: registry.gauge(
+                "domains",
+                "Domains of the topologies that replica groups require, by the free share of what is scarcest there.",
+                &["room"],
+            )?,
+        };
+        metrics.show(&View::default());
+        metrics.nobody_waits();
+        Ok(metrics)
+    }
+
+    /// Sets the groups that wait to 0 for every reason that can be given.
+    pub(crate) fn nobody_waits(&self) {
+        for reason in Reason::ALL.iter().filter(|reason| reason.policy() == REPLICA_GROUP) {
+            self.waiting.with_label_values(&[reason.code()]).set(0);
+        }
+    }
+
+    /// Shows how the groups and domains of a view are doing.
+    pub(crate) fn show(&self, view: &View) {
+        for (state, groups) in survey::groups(view) {
+            self.states.with_label_values(&[state]).set(count(groups));
+        }
+        for (room, domains) in survey::domains(view) {
+            self.domains.with_label_values(&[room]).set(count(domains));
+        }
+    }
+}
