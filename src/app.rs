@@ -20,17 +20,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::ArcSwap;
-
 use self::connect::{Connected, connect};
 use self::listeners::{Endpoint, RunningListeners};
 use self::reload::{ReloadMetrics, Reloader};
 use self::services::{RunningServices, Service};
 use self::upkeep::Upkeep;
+use crate::cluster::Freshness;
 use crate::cluster::freshness::FreshnessMetrics;
-use crate::cluster::{Freshness, Store, StoreMetrics};
 use crate::config::{self, Config, Tls};
-use crate::engine::{Engine, EngineMetrics};
 use crate::json::Interner;
 use crate::logging::{LevelControl, LogMetrics, Throttle};
 use crate::metrics::Registry;
@@ -38,6 +35,7 @@ use crate::server::admin::AdminService;
 use crate::server::listener::ConnectionMetrics;
 use crate::server::verbs_metrics::RequestMetrics;
 use crate::server::verbs_service::VerbsService;
+use crate::store::Store;
 use crate::verbs::{GroupEvents, GroupMetrics, Verbs, VerbsMetrics};
 
 /// What `berth serve` was told.
@@ -79,7 +77,6 @@ pub struct App {
 
 /// What all parts share.
 struct Shared {
-    config: Arc<ArcSwap<Config>>,
     registry: Arc<Registry>,
     log_metrics: LogMetrics,
     interner: Arc<Interner>,
@@ -111,11 +108,9 @@ impl App {
         let group_events = Arc::new(GroupEvents::new(event_recorder, group_metrics));
         let (shown, store) = (group_events.clone(), shared.store.clone());
         shared.registry.before_rendering(move || shown.publish(&store.view()));
-        let engine_metrics = EngineMetrics::register(&shared.registry)?;
-        let engine = Engine::new(&shared.config.load(), engine_metrics.clone());
-        let engine = Arc::new(ArcSwap::from_pointee(engine));
         let draining = Arc::new(AtomicBool::new(false));
-        let verbs_metrics = VerbsMetrics::register(&shared.registry, &engine_metrics)?;
+        let verbs_metrics =
+            VerbsMetrics::register(&shared.registry, shared.store.snapshot().engine().metrics())?;
 
         let upkeep = Upkeep {
             store: shared.store.clone(),
@@ -130,11 +125,8 @@ impl App {
             let reloader = Arc::new(Reloader {
                 file,
                 seen: seen.into(),
-                config: shared.config.clone(),
-                engine: engine.clone(),
                 store: shared.store.clone(),
                 certificates: endpoints.into_iter().filter_map(Endpoint::certificates).collect(),
-                engine_metrics,
                 metrics: reload_metrics,
             });
             services.push(Service::new("reload", move || reloader.clone().run()));
@@ -143,7 +135,6 @@ impl App {
         let admin = Arc::new(AdminService {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
-            config: shared.config.clone(),
             registry: shared.registry.clone(),
             api,
             level,
@@ -152,9 +143,7 @@ impl App {
         let verbs = Arc::new(Verbs {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
-            engine,
             binder,
-            config: shared.config.clone(),
             interner: shared.interner.clone(),
             group_events,
             metrics: verbs_metrics,
@@ -208,15 +197,13 @@ impl Shared {
         let build_info = registry.float_gauge("build_info", "The version running.", &["version"])?;
         build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
         let log_metrics = LogMetrics::register(&registry)?;
-        let store = Arc::new(Store::new(StoreMetrics::register(&registry)?));
+        let store = Arc::new(Store::new(config, &registry)?);
         let shown = store.clone();
         registry.before_rendering(move || shown.refresh_metrics());
         let freshness = Arc::new(Freshness::default());
         let (shown, metrics) = (freshness.clone(), FreshnessMetrics::register(&registry)?);
         registry.before_rendering(move || shown.publish(&metrics));
-        store.recognise_groups(&config);
-        let config = Arc::new(ArcSwap::from_pointee(config));
-        Ok(Self { config, registry, log_metrics, interner: Arc::default(), store, freshness })
+        Ok(Self { registry, log_metrics, interner: Arc::default(), store, freshness })
     }
 
     fn throttle(&self) -> Throttle {

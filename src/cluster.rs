@@ -1,4 +1,4 @@
-//! The door: how the cluster's objects get in, and the one place where views are published.
+//! The door: how the cluster's objects get in.
 //!
 //! ```text
 //!  API server --list, watch--> watch --raw JSON--> slim --Change--> Store --publish--> View
@@ -12,14 +12,10 @@ pub(crate) mod compare;
 pub mod event_recorder;
 pub(crate) mod freshness;
 pub mod snapshot_file;
-mod store;
-mod store_metrics;
 pub mod watch;
 mod watch_metrics;
 
 pub use binder::Binder;
 pub use event_recorder::EventRecorder;
 pub use freshness::Freshness;
-pub use store::Store;
-pub use store_metrics::StoreMetrics;
 pub use watch_metrics::WatchMetrics;

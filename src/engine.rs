@@ -8,7 +8,7 @@ use std::time::Instant;
 pub use self::metrics::EngineMetrics;
 
 use crate::config::{self, Config, Mode, NominatedNodePolicy};
-use crate::decision::{Decision, Nominated};
+use crate::decision::{Decision, Detail, Nominated};
 use crate::ledger::Reservation;
 use crate::policy::preemption::{self, Candidate, Fate};
 use crate::policy::replica_group::ReplicaGroup;
@@ -63,6 +63,21 @@ impl Engine {
         Self { policies, nominated_node: config.nominated_node, preemption: config.preemption, metrics }
     }
 
+    /// The engine of another configuration, which counts in the same metrics.
+    pub fn of_config(&self, config: &Config) -> Self {
+        Self::new(config, self.metrics.clone())
+    }
+
+    /// What it counts in.
+    pub fn metrics(&self) -> &EngineMetrics {
+        &self.metrics
+    }
+
+    /// The modes of the policies, in the order in which they are asked.
+    pub fn modes(&self) -> impl Iterator<Item = Mode> {
+        self.policies.iter().map(|policy| policy.mode())
+    }
+
     /// Lets every policy look at a question.
     pub fn prepare<'a>(&'a self, question: Question<'a>) -> Result<Asked<'a>, Panicked> {
         let mut parts = Vec::with_capacity(self.policies.len());
@@ -106,11 +121,6 @@ impl Engine {
         if let Some(nominated) = decision.nominated() {
             self.metrics.nominated_nodes.with_label_values(&[nominated.label()]).inc();
         }
-    }
-
-    /// Whether candidates for preemption are really dropped.
-    pub fn preemption_mode(&self) -> Mode {
-        self.preemption.mode
     }
 
     fn catching<R>(
@@ -203,6 +213,10 @@ impl<'a> Asked<'a> {
     }
 
     fn measure<R>(&self, part: &Part<'a>, ask: impl FnOnce(&dyn Prepared) -> R) -> Result<R, Panicked> {
+        if self.question.detail > Detail::Codes {
+            // Facts cost time that no verb spends.
+            return self.catching(part, ask);
+        }
         let began = Instant::now();
         let answer = self.catching(part, ask)?;
         let labels = [self.question.purpose.label(), part.policy.name()];

@@ -55,6 +55,7 @@ pub mod metrics;
 pub mod model;
 pub mod policy;
 pub mod server;
+pub mod store;
 pub mod verbs;
 pub mod view;
 pub mod wire;

@@ -5,6 +5,7 @@
 //! any lock. The write half ([`change`]) works on a clone, which then replaces the published view.
 
 pub mod change;
+pub mod changes;
 mod counters;
 mod domains;
 mod groups;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use imbl::HashMap;
 
+use self::changes::Changes;
 use self::counters::Counters;
 pub use self::counters::{Counter, CounterKey};
 pub use self::domains::{Domains, HostDomain};
@@ -51,6 +53,8 @@ pub struct View {
     nominated: PodIndex<Name>,
     /// Says which pods are members of which replica group.
     recogniser: Arc<Recogniser>,
+    /// How often what the recogniser says about a pod may have changed.
+    recognition: u64,
     /// Pods that have a place and are to keep it, by their replica group.
     groups: PodIndex<Arc<GroupKey>>,
     /// Members that have no place yet, by their replica group.
@@ -63,6 +67,8 @@ pub struct View {
     reservations_rebuilt: bool,
     counters: Counters,
     domains: HashMap<Name, Arc<Domains>>,
+    /// What has been changed since somebody wanted to know; absent in a published view.
+    changes: Option<Box<Changes>>,
 }
 
 /// What a decision needs beyond the objects themselves; made on first use, see [`View::provide`].
@@ -220,6 +226,12 @@ impl View {
         self.reservations_rebuilt
     }
 
+    /// Two views with the same number that the store published recognise every pod as a member of the same group, with
+    /// the same topology request.
+    pub fn recognition(&self) -> u64 {
+        self.recognition
+    }
+
     /// Who says which pods are members of which group.
     pub fn recogniser(&self) -> &Arc<Recogniser> {
         &self.recogniser
@@ -320,6 +332,14 @@ enum PodState {
 impl PodState {
     fn is_terminating(&self) -> bool {
         matches!(self, PodState::Waiting(pod) if pod.terminating)
+    }
+
+    /// The pod, if it is known.
+    fn pod(&self) -> Option<&Pod> {
+        match self {
+            PodState::Placed(_, pod) | PodState::Waiting(pod) => Some(pod),
+            PodState::Unknown => None,
+        }
     }
 
     /// Whether nothing has changed, not even the copy of the pod.

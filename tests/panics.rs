@@ -4,20 +4,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::ArcSwap;
-use berth::cluster::event_recorder::EventMetrics;
-use berth::cluster::{Binder, EventRecorder, Freshness, Store, StoreMetrics};
 use berth::config::Config;
 use berth::decision::{Decision, Reason};
-use berth::engine::{Engine, EngineMetrics};
-use berth::json::Interner;
+use berth::engine::{Engine, EngineMetrics, Policies};
 use berth::logging::{LogMetrics, Throttle};
 use berth::metrics::Registry;
 use berth::model::{Node, Object, ObjectKey, Pod};
 use berth::policy::{Policy, Prepared, Question};
 use berth::server::verbs_metrics::RequestMetrics;
 use berth::server::verbs_service::VerbsService;
-use berth::verbs::{GroupEvents, GroupMetrics, Verbs, VerbsMetrics};
+use berth::store::Store;
+use berth::verbs::Verbs;
 use berth::view::change::Change;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -68,25 +65,12 @@ impl Served {
 
     fn with_metrics(registry: &Registry) -> Result<Self, prometheus::Error> {
         let metrics = EngineMetrics::register(registry)?;
-        let store = Arc::new(Store::new(StoreMetrics::register(registry)?));
-        let event_recorder = EventRecorder::silent(EventMetrics::register(registry)?);
-        let freshness = Arc::new(Freshness::default());
-        freshness.mark_all_current();
         let faulty = Arc::new(AtomicBool::new(true));
-        let verbs = Verbs {
-            group_events: Arc::new(GroupEvents::new(event_recorder, GroupMetrics::register(registry)?)),
-            binder: Binder::InMemory(store.clone()),
-            store: store.clone(),
-            freshness,
-            engine: Arc::new(ArcSwap::from_pointee(Engine::with_policies(
-                vec![Box::new(Faulty(faulty.clone()))],
-                &Config::default(),
-                metrics.clone(),
-            ))),
-            config: Arc::new(ArcSwap::from_pointee(Config::default())),
-            interner: Arc::new(Interner::default()),
-            metrics: VerbsMetrics::register(registry, &metrics)?,
-        };
+        let policies: Policies = vec![Box::new(Faulty(faulty.clone()))];
+        let config = Config::default();
+        let engine = Engine::with_policies(policies, &config, metrics.clone());
+        let store = Arc::new(Store::with_engine(config, engine, registry)?);
+        let verbs = Verbs::over(store.clone(), registry)?;
         let complaints = Throttle::new(LogMetrics::register(registry)?);
         let service = VerbsService::new(Arc::new(verbs), RequestMetrics::register(registry)?, complaints);
         Ok(Self { service, store, metrics, faulty })

@@ -80,7 +80,7 @@ fn follow(
     let mut services: Vec<_> = Kind::ALL.into_iter().map(follow).collect();
     let (event_recorder, poster) = EventRecorder::posting(client.clone(), event_metrics);
     services.push(Service::new("events", move || poster.clone().run()));
-    let patience = shared.config.load().server.timeouts.bind.0;
+    let patience = shared.store.snapshot().config().server.timeouts.bind.0;
     let binder = Binder::Api(ApiBinder::new(client, patience));
     Connected { api: Some(api), binder, event_recorder, services }
 }

@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use prometheus::{IntCounterVec, IntGauge};
 
-use crate::cluster::Store;
 use crate::config::{self, Config, ConfigError};
-use crate::engine::{Engine, EngineMetrics};
 use crate::metrics::{NO_LABELS, Registry, create_series};
 use crate::server::tls::Certificates;
+use crate::store::Store;
 
 /// How often the files are looked at. They are compared by content: a `ConfigMap` volume swaps a symlink
 /// two levels up, which file notifications on the file itself miss.
@@ -52,15 +50,9 @@ pub struct Reloader {
     /// What it said when the settings in force were read.
     pub seen: Mutex<Option<String>>,
     /// Where the settings in force are.
-    pub config: Arc<ArcSwap<Config>>,
-    /// Who decides by them.
-    pub engine: Arc<ArcSwap<Engine>>,
-    /// Who knows the groups.
     pub store: Arc<Store>,
     /// The certificates in force.
     pub certificates: Vec<Arc<Certificates>>,
-    /// What the engine counts with, whichever configuration it was made for.
-    pub engine_metrics: EngineMetrics,
     /// Who counts reloads.
     pub metrics: ReloadMetrics,
 }
@@ -99,16 +91,14 @@ impl Reloader {
     }
 
     fn accept(&self, config: Config) {
-        self.store.recognise_groups(&config);
-        self.engine.store(Arc::new(Engine::new(&config, self.engine_metrics.clone())));
-        let old = self.config.swap(Arc::new(config));
-        let new = self.config.load();
+        let old = self.store.snapshot();
+        let new = self.store.reconfigure(config);
         let fixed = |c: &Config| {
             let server = &c.server;
             let timeouts = (server.timeouts.idle, server.timeouts.bind, server.timeouts.drain);
             (server.tls.clone(), server.insecure, server.limits.max_connections, timeouts)
         };
-        if fixed(&old) != fixed(&new) {
+        if fixed(old.config()) != fixed(new.config()) {
             tracing::warn!(
                 "server.tls, insecure, limits.maxConnections, timeouts.idle, .bind and .drain take effect at the \
                  next start"

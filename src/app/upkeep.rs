@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::cluster::{Freshness, Store};
+use crate::cluster::Freshness;
 use crate::json::Interner;
 use crate::model::Kind;
+use crate::store::Store;
 use crate::verbs::GroupEvents;
 
 const TICK: Duration = Duration::from_secs(1);

@@ -8,8 +8,8 @@ use kube::Client;
 use kube::api::{Api, ObjectMeta, PostParams};
 use tokio::sync::Semaphore;
 
-use super::Store;
 use crate::model::{Name, Object, ObjectKey, Pod, Uid};
+use crate::store::Store;
 use crate::view::change::Change;
 
 /// What to bind where.
@@ -148,14 +148,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::{BindOrder, Change, Object, ObjectKey, Store, bind_in_memory};
-    use crate::cluster::StoreMetrics;
+    use crate::config::Config;
     use crate::fixtures::pod;
     use crate::metrics::Registry;
 
     #[test]
     fn binding_in_memory_refuses_what_the_api_server_would() {
         let registry = Registry::new().expect("a registry");
-        let store = Store::new(StoreMetrics::register(&registry).expect("metrics"));
+        let store = Store::new(Config::default(), &registry).expect("metrics");
         store.apply([Change::Upsert(Object::Pod(Arc::new(pod("known").uid("1").build())))]);
         let bind = |name: &str, uid: &str, node: &str| {
             let key = ObjectKey::new("default", name);

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::Store;
 use super::api::{Api, ApiError};
 use crate::model::{Kind, Object, ObjectKey};
+use crate::store::Store;
 use crate::view::View;
 
 /// How often a difference must be seen before it is reported, and how long to wait in between: events

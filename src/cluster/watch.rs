@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 
 use super::api::{Api, ApiError, Told};
-use super::{Freshness, Store, WatchMetrics};
+use super::{Freshness, WatchMetrics};
 use crate::model::Kind;
+use crate::store::Store;
 use crate::view::change::Change;
 
 /// Events applied at once, so that a burst costs few publications.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use anyhow::ensure;
 
-use crate::cluster::{Store, snapshot_file};
+use crate::cluster::snapshot_file;
 use crate::demo::cluster::Node;
 use crate::demo::workload::{NAMESPACE, Pod};
 use crate::json::Interner;
 use crate::model::{Kind, ObjectKey};
+use crate::store::Store;
 use crate::view::change::Change;
 
 /// Where news goes.

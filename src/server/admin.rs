@@ -5,19 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use hyper::body::Body;
 use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
 use super::{Answer, answer, body, json, text};
+use crate::cluster::Freshness;
 use crate::cluster::api::Api;
 use crate::cluster::compare::compare;
-use crate::cluster::{Freshness, Store};
-use crate::config::Config;
 use crate::logging::LevelControl;
 use crate::metrics::Registry;
 use crate::model::Kind;
+use crate::store::Store;
 use crate::wire::reply::problem;
 
 const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/debug/cache/compare\n\
@@ -25,12 +24,10 @@ const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/
 
 /// Answers requests on the admin port.
 pub struct AdminService {
-    /// The cluster.
+    /// The cluster, and the settings in force.
     pub store: Arc<Store>,
-    /// How far it can be trusted.
+    /// How far the cluster can be trusted.
     pub freshness: Arc<Freshness>,
-    /// The settings in force.
-    pub config: Arc<ArcSwap<Config>>,
     /// What is measured.
     pub registry: Arc<Registry>,
     /// The API server to compare with, unless the cluster came from a file.
@@ -73,7 +70,7 @@ impl AdminService {
     }
 
     fn readyz(&self, verbose: bool) -> Answer {
-        let limit = self.config.load().server.staleness_limit.0;
+        let limit = self.store.snapshot().config().server.staleness_limit.0;
         let draining = self.draining.load(Ordering::Relaxed);
         let ready = !draining && self.freshness.not_ready(limit).is_none();
         let mut lines = String::new();
@@ -100,7 +97,7 @@ impl AdminService {
     }
 
     fn configz(&self) -> Answer {
-        match serde_json::to_vec(&**self.config.load()) {
+        match serde_json::to_vec(self.store.snapshot().config()) {
             Ok(body) => json(StatusCode::OK, body),
             Err(error) => json(StatusCode::INTERNAL_SERVER_ERROR, problem(&error.to_string())),
         }

@@ -1,9 +1,9 @@
 //! What is measured of requests on the verbs port.
 
-use prometheus::{Histogram, HistogramVec, IntCounterVec, IntGaugeVec};
+use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 
 use super::body::BodyError;
-use crate::metrics::{NO_LABELS, Registry, create_series};
+use crate::metrics::{Registry, create_series};
 use crate::verbs::Verb;
 use crate::wire::WireError;
 
@@ -19,8 +19,6 @@ pub(crate) const WRONG_METHOD: &str = "wrong_method";
 pub struct RequestMetrics {
     /// Time per request, from the first byte read to the answer made.
     pub(crate) request_duration: HistogramVec,
-    /// Time a filter call waited for the bind call of the pod before.
-    pub(crate) filter_wait: Histogram,
     /// Requests refused as malformed, by reason.
     pub(crate) bad_requests: IntCounterVec,
     /// Requests turned away because too many were under way.
@@ -32,18 +30,12 @@ pub struct RequestMetrics {
 impl RequestMetrics {
     /// Registers them.
     pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
-        let filter_wait = registry.histogram(
-            "filter_wait_seconds",
-            "Time a filter call waited for the bind call of a pod of the same workload.",
-            NO_LABELS,
-        )?;
         let metrics = Self {
             request_duration: registry.histogram(
                 "request_duration_seconds",
                 "Time to answer a request, from reading its body to the answer being ready.",
                 &["verb", "code"],
             )?,
-            filter_wait: filter_wait.with_label_values(NO_LABELS),
             bad_requests: registry.counter(
                 "bad_requests_total",
                 "Requests refused because they were malformed.",

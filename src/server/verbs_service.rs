@@ -1,21 +1,22 @@
 //! The verbs over HTTP: bounds, statuses, counting. What is asked is decided in [`crate::verbs`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures::FutureExt;
 use hyper::body::Body;
 use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request, StatusCode};
+use tokio::runtime::Handle;
 
 use super::body::{self, BodyError};
 use super::inflight::InFlight;
 use super::verbs_metrics::{RequestMetrics, UNKNOWN, UNKNOWN_VERB, WRONG_METHOD};
 use super::{Answer, json};
 use crate::logging::Throttle;
-use crate::verbs::{Patience, Verb, Verbs};
+use crate::verbs::{Verb, Verbs};
 use crate::wire::{WireError, reply};
 
 /// Bodies above this are worked on outside the event loop, so that one large request does not hold up
@@ -80,8 +81,9 @@ impl VerbsService {
             return Err(Refusal::WrongMethod);
         }
         let (limits, timeouts) = {
-            let config = self.verbs.config.load();
-            (config.server.limits, config.server.timeouts)
+            let snapshot = self.verbs.store.snapshot();
+            let server = &snapshot.config().server;
+            (server.limits, server.timeouts)
         };
         let gauge = self.metrics.inflight.with_label_values(&[verb.label()]);
         // Bindings wait for the API server and must not take the places of decisions, nor their memory.
@@ -98,46 +100,26 @@ impl VerbsService {
         match verb {
             Verb::Bind => self.bind(body).await,
             Verb::Filter => self.filter(body, timeouts.placement.0).await,
-            _ => {
-                let answer = self.work(body, move |verbs, body| verbs.decide(verb, body)).await?;
-                answer.ok_or(Refusal::Broken)
-            }
+            _ => self.decide(verb, body).await,
         }
     }
 
-    /// Where a hard limit hangs on the bind call of the pod before this one, a short wait for it beats a rejection; a
-    /// shorter one beats scores that do not know of it.
-    async fn filter(&self, body: Bytes, patience: Duration) -> Result<Vec<u8>, Refusal> {
-        let began = Instant::now();
-        let mut waited = Duration::ZERO;
-        loop {
-            let mut changed = pin!(self.verbs.store.changed());
-            changed.as_mut().enable();
-            let left = Patience::after(began.elapsed(), patience);
-            let answer = self.work(body.clone(), move |verbs, body| verbs.filter(body, left)).await?;
-            if let Some(answer) = answer {
-                if !waited.is_zero() {
-                    self.metrics.filter_wait.observe(waited.as_secs_f64());
-                }
-                return Ok(answer);
-            }
-            let pause = Instant::now();
-            let _ = tokio::time::timeout(left.next_change(began.elapsed(), patience), changed).await;
-            waited += pause.elapsed();
-        }
-    }
-
-    async fn work<T: Send + 'static>(
-        &self,
-        body: Bytes,
-        work: impl FnOnce(&Verbs, &[u8]) -> Result<T, WireError> + Send + 'static,
-    ) -> Result<T, Refusal> {
+    /// A large call is worked on, and waits, on a thread of its own: what is decoded borrows from the body and is not
+    /// handed from one thread to another.
+    async fn filter(&self, body: Bytes, limit: Duration) -> Result<Vec<u8>, Refusal> {
         if body.len() <= LARGE_BODY {
-            return decide(&self.verbs, &body, work);
+            return filter(&self.verbs, &body, limit).await;
+        }
+        let (verbs, runtime) = (self.verbs.clone(), Handle::current());
+        run_large(move || runtime.block_on(filter(&verbs, &body, limit))).await
+    }
+
+    async fn decide(&self, verb: Verb, body: Bytes) -> Result<Vec<u8>, Refusal> {
+        if body.len() <= LARGE_BODY {
+            return decide(&self.verbs, verb, &body);
         }
         let verbs = self.verbs.clone();
-        let work = move || decide(&verbs, &body, work);
-        tokio::task::spawn_blocking(work).await.unwrap_or(Err(Refusal::Broken))
+        run_large(move || decide(&verbs, verb, &body)).await
     }
 
     /// On a task of its own: a binding, once begun, is seen through even if the caller hangs up, so that
@@ -187,14 +169,25 @@ impl VerbsService {
     }
 }
 
-/// The engine catches what policies do; this catches everything else on the way.
-fn decide<T>(
-    verbs: &Verbs,
-    body: &[u8],
-    work: impl FnOnce(&Verbs, &[u8]) -> Result<T, WireError>,
-) -> Result<T, Refusal> {
-    match catch_unwind(AssertUnwindSafe(|| work(verbs, body))) {
-        Ok(answer) => answer.map_err(Refusal::Wire),
+async fn run_large(
+    work: impl FnOnce() -> Result<Vec<u8>, Refusal> + Send + 'static,
+) -> Result<Vec<u8>, Refusal> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(Refusal::Broken))
+}
+
+async fn filter(verbs: &Verbs, body: &[u8], limit: Duration) -> Result<Vec<u8>, Refusal> {
+    let answer = AssertUnwindSafe(verbs.filter(body, limit)).catch_unwind().await;
+    refused_or(answer.map(|answer| answer.map(Some)))
+}
+
+fn decide(verbs: &Verbs, verb: Verb, body: &[u8]) -> Result<Vec<u8>, Refusal> {
+    refused_or(catch_unwind(AssertUnwindSafe(|| verbs.decide(verb, body))))
+}
+
+/// The engine catches what policies do; everything else on the way is caught here.
+fn refused_or<P>(answer: Result<Result<Option<Vec<u8>>, WireError>, P>) -> Result<Vec<u8>, Refusal> {
+    match answer {
+        Ok(answer) => answer.map_err(Refusal::Wire)?.ok_or(Refusal::Broken),
         Err(_) => Err(Refusal::Broken),
     }
 }

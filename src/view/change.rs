@@ -20,6 +20,16 @@ pub enum Change {
     Replace(Kind, Vec<Object>),
 }
 
+impl Change {
+    /// The kind of the objects that it is about.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Change::Upsert(object) => object.kind(),
+            Change::Remove(kind, _) | Change::Replace(kind, _) => *kind,
+        }
+    }
+}
+
 /// What was dropped from the ledger on the way.
 pub type Dropped = Vec<DropCause>;
 
@@ -27,6 +37,7 @@ impl View {
     /// Takes in what a watch tells.
     pub fn apply(&mut self, change: Change) -> Dropped {
         let mut dropped = Dropped::new();
+        self.list_kind(change.kind());
         match change {
             Change::Upsert(object) => self.upsert(object, &mut dropped),
             Change::Remove(kind, key) => self.remove(kind, &key, &mut dropped),
@@ -60,6 +71,7 @@ impl View {
         let since = |pod: &&Arc<Pod>| !reservation.in_place.contains(&pod.uid);
         let since: Vec<_> = self.placed_members(&reservation.group).filter(since).cloned().collect();
         let group = reservation.group.clone();
+        self.list_group(&group);
         self.ledger.reserve(reservation, ttl);
         for pod in since {
             if let Some(node) = self.place_of(&pod.uid).cloned() {
@@ -90,7 +102,8 @@ impl View {
     /// Somebody waited for the choice of these pods, in vain.
     pub fn mark_overdue(&mut self, pods: &[Uid]) {
         for uid in pods {
-            self.ledger.mark_overdue(uid);
+            // Others that wait for it need not wait any longer.
+            self.keeping_places(uid, |view| view.ledger.mark_overdue(uid));
         }
     }
 
@@ -102,7 +115,10 @@ impl View {
     /// Lets the ledger's clock run on. Not to be called for time during which the pod watch was cut.
     pub fn advance(&mut self, elapsed: Duration) -> Dropped {
         let mut dropped = Dropped::new();
-        for uid in self.ledger.advance(elapsed) {
+        let reserved = self.groups_reserved_for();
+        let expired = self.ledger.advance(elapsed);
+        self.list_groups_without_reservation(&reserved);
+        for uid in expired {
             dropped.extend(self.keeping_places(&uid, |view| view.ledger.expire(&uid)));
         }
         dropped
@@ -247,10 +263,11 @@ impl View {
     }
 
     /// Room is kept for members to come only while somebody of the group is there.
-    fn release_if_abandoned(&mut self, group: &GroupKey) {
+    fn release_if_abandoned(&mut self, group: &Arc<GroupKey>) {
         let somebody = self.placed_members(group).len() + self.waiting_members(group).len() > 0
             || self.ledger.has_member_of(group);
         if !somebody {
+            self.list_group(group);
             self.ledger.release(group);
         }
     }
@@ -261,6 +278,9 @@ impl View {
             return;
         }
         self.recogniser = recogniser;
+        self.recognition += 1;
+        // Groups that are recognised from now on may have members in place.
+        self.reservations_rebuilt = false;
         let shown: Vec<_> = self.pods.values().cloned().collect();
         for mut pod in shown {
             self.recognise_group(&mut pod);
@@ -271,13 +291,18 @@ impl View {
             self.recognise_group(&mut pod);
             self.keeping_places(&pod.uid.clone(), |view| view.ledger.replace_pod(pod));
         }
+        let reserved: Vec<_> = self.ledger.reservations().iter().map(|kept| kept.group.clone()).collect();
+        for group in reserved {
+            self.release_if_abandoned(&group);
+        }
     }
 
     /// Makes a change that concerns one pod, and brings all that is kept by place in line with where it is then.
     pub(super) fn keeping_places<R>(&mut self, uid: &str, change: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.pod_state(uid);
+        let (before, entry_before) = (self.pod_state(uid), self.entry_before(uid));
         let result = change(self);
         let after = self.pod_state(uid);
+        self.list_pod(uid, [&before, &after], entry_before);
         if !before.is(&after) {
             self.update_slots(&before, &after);
             self.leave(before);

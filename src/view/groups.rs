@@ -94,6 +94,7 @@ impl View {
             None => objects.remove(key),
         }
         if changed {
+            self.recognition += 1;
             self.recognise_members_again(kind, key);
         }
     }

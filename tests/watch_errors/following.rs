@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use berth::cluster::api::Api;
 use berth::cluster::watch::Follower;
-use berth::cluster::{Freshness, Store, StoreMetrics, WatchMetrics};
+use berth::cluster::{Freshness, WatchMetrics};
+use berth::config::Config;
 use berth::json::Interner;
 use berth::logging::{LogMetrics, Throttle};
 use berth::metrics::Registry;
 use berth::model::Kind;
+use berth::store::Store;
 use berth::view::View;
 use tokio::runtime::Runtime;
 
@@ -34,7 +36,7 @@ impl Following {
         let metrics = WatchMetrics::register(&registry).expect("metrics");
         let complaints = Throttle::new(LogMetrics::register(&registry).expect("metrics"));
         let api = Api::new(client, Arc::new(Interner::default()), metrics.clone(), complaints);
-        let store = Arc::new(Store::new(StoreMetrics::register(&registry).expect("metrics")));
+        let store = Arc::new(Store::new(Config::default(), &registry).expect("metrics"));
         let freshness = Arc::new(Freshness::default());
         let follower = Follower { api, store: store.clone(), freshness: freshness.clone(), metrics };
         for kind in kinds {

@@ -21,10 +21,11 @@ const PODS: usize = 15_000;
 
 /// The decision alone: no parsing, no writing, no ledger.
 fn decision(verbs: &Verbs, args: &SchedulingArgs<'_>) -> Duration {
-    let (view, engine) = (verbs.store.view(), verbs.engine.load_full());
+    let snapshot = verbs.store.snapshot();
+    let (view, engine) = (snapshot.view(), snapshot.engine());
     let pod = json::pod(&args.pod, &verbs.interner);
     let candidates = &args.candidates.names;
-    let question = Question::about(Purpose::Filter, &pod, candidates, &view);
+    let question = Question::about(Purpose::Filter, &pod, candidates, view);
     time(|| drop(black_box(engine.prepare(black_box(question)).and_then(|asked| asked.filter()))))
 }
 

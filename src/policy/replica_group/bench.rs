@@ -35,11 +35,12 @@ fn asking(pod: &Value) -> Vec<u8> {
 
 /// The decision alone: no parsing, no writing, no ledger.
 fn decision(verbs: &Verbs, args: &SchedulingArgs<'_>) -> Duration {
-    let (view, engine) = (verbs.store.view(), verbs.engine.load_full());
+    let snapshot = verbs.store.snapshot();
+    let (view, engine) = (snapshot.view(), snapshot.engine());
     let mut pod = json::pod(&args.pod, &verbs.interner).into();
     view.recognise_group(&mut pod);
     let candidates = &args.candidates.names;
-    let question = Question::about(Purpose::Filter, &pod, candidates, &view);
+    let question = Question::about(Purpose::Filter, &pod, candidates, view);
     time(|| drop(black_box(engine.prepare(black_box(question)).and_then(|asked| asked.filter()))))
 }
 

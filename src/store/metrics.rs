@@ -10,22 +10,22 @@ use crate::view::View;
 
 /// Metrics of the published view and its ledger.
 #[derive(Clone, Debug)]
-pub struct StoreMetrics {
+pub(super) struct StoreMetrics {
     /// Objects in the cache.
-    pub(crate) cache_objects: IntGaugeVec,
+    pub(super) cache_objects: IntGaugeVec,
     /// Pods under way, by state.
-    pub(crate) ledger_entries: IntGaugeVec,
+    pub(super) ledger_entries: IntGaugeVec,
     /// Pods that left the ledger unconfirmed.
-    pub(crate) ledger_dropped: IntCounterVec,
+    pub(super) ledger_dropped: IntCounterVec,
     /// Groups for which room is kept, and for how many members.
-    pub(crate) reservations: IntGaugeVec,
+    pub(super) reservations: IntGaugeVec,
     /// Reservations that are no more, by how they ended.
-    pub(crate) reservations_ended: IntCounterVec,
+    pub(super) reservations_ended: IntCounterVec,
 }
 
 impl StoreMetrics {
     /// Registers them.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub(super) fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
         let metrics = Self {
             cache_objects: registry.gauge("cache_objects", "Objects in the cluster cache.", &["kind"])?,
             ledger_entries: registry.gauge(
@@ -55,7 +55,7 @@ impl StoreMetrics {
     }
 
     /// Shows what a view holds.
-    pub(crate) fn show(&self, view: &View) {
+    pub(super) fn show(&self, view: &View) {
         for kind in Kind::ALL {
             self.cache_objects.with_label_values(&[kind.label()]).set(count(view.count(kind)));
         }

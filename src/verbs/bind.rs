@@ -1,0 +1,46 @@
+//! Bind: the pod goes to its node.
+
+use super::Verbs;
+use crate::cluster::binder::{BindError, BindOrder};
+use crate::model::{Name, ObjectKey};
+use crate::wire::{BindArgs, WireError, reply};
+
+impl Verbs {
+    /// Answers bind. The placement is in the ledger before the API server hears of it, so no decision
+    /// made meanwhile can miss it.
+    pub async fn bind(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
+        let args = BindArgs::decode(body)?;
+        let order = BindOrder {
+            uid: Name::from(&*args.uid),
+            key: ObjectKey::new(&*args.namespace, &*args.name),
+            node: self.interner.name(&args.node),
+        };
+        self.store.write_by_settings(|view, config, _| {
+            view.assume(&order.uid, &order.key, order.node.clone(), config.server.ledger_ttl.0);
+            Vec::new()
+        });
+        let result = self.binder.bind(&order).await;
+        self.record_binding(&order, &result);
+        Ok(reply::bind(&result.map_or_else(|error| error.to_string(), |()| String::new())))
+    }
+
+    /// Records what became of a binding.
+    fn record_binding(&self, order: &BindOrder, result: &Result<(), BindError>) {
+        let label = match result {
+            Ok(()) => {
+                self.group_events.bound(&order.uid, &self.store.view());
+                "bound"
+            }
+            Err(BindError::Refused(_)) => {
+                self.store.write(|view| view.refuse(&order.uid, &order.node));
+                "refused"
+            }
+            // Kept in the ledger: the pod may well be on the node.
+            Err(BindError::Unknown(_)) => "unknown",
+        };
+        self.metrics.bindings.with_label_values(&[label]).inc();
+        if let Err(error) = result {
+            tracing::warn!(pod = %order.key, node = &*order.node, reason = %error, "pod not bound");
+        }
+    }
+}
