@@ -35,6 +35,7 @@ use self::waiting::Patience;
 use crate::cluster::event_recorder::EventMetrics;
 use crate::cluster::{Binder, EventRecorder, Freshness};
 use crate::config::Config;
+use crate::engine::Asked;
 use crate::json::Interner;
 use crate::metrics::Registry;
 use crate::model::Object;
@@ -108,7 +109,9 @@ impl Verbs {
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let call = self.scheduling_call(body)?;
         let names = &call.candidates.names;
-        let scores = match self.consult(Purpose::Prioritize, &call.pod, names, |asked| asked.prioritize()) {
+        let scores = match self
+            .consult(Purpose::Prioritize, &call.pod, names, |asked: &Asked<'_>| asked.prioritize())
+        {
             Ok(consulted) => consulted.answer,
             // In doubt there is no preference.
             Err(undecided) => {

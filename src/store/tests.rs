@@ -11,7 +11,7 @@ use crate::metrics::Registry;
 use crate::model::{Kind, Object, ObjectKey, Uid};
 use crate::view::change::{Change, Offer};
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 fn store(config: Config) -> Store {
     let registry = Registry::new().expect("a registry");

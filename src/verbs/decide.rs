@@ -91,7 +91,9 @@ impl Verbs {
         let pod = CalledPod::new(pod, &view).seen_by(&view);
         loop {
             let question = Question::about(Purpose::Filter, &pod, candidates, &view);
-            match ask(engine, Question { detail: Detail::Facts, ..question }, |asked| asked.filter())? {
+            match ask(engine, Question { detail: Detail::Facts, ..question }, |asked: &Asked<'_>| {
+                asked.filter()
+            })? {
                 Outcome::Answer(decision) => return Ok(decision),
                 Outcome::Lacks(needs) => view.provide(&needs),
             }

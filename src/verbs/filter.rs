@@ -7,6 +7,7 @@ use super::Verbs;
 use super::call::SchedulingCall;
 use super::waiting::Patience;
 use crate::decision::Undecided;
+use crate::engine::Asked;
 use crate::model::Uid;
 use crate::policy::Purpose;
 use crate::store::Snapshot;
@@ -74,7 +75,8 @@ impl Verbs {
     /// Decides once, and records the decision if it is the answer.
     pub(super) fn attempt(&self, call: &SchedulingCall<'_>, patience: Patience) -> Attempt {
         let candidates = &call.candidates;
-        let answer = match self.consult(Purpose::Filter, &call.pod, &candidates.names, |asked| asked.filter())
+        let answer = match self
+            .consult(Purpose::Filter, &call.pod, &candidates.names, |asked: &Asked<'_>| asked.filter())
         {
             Ok(consulted) if patience.waits_for(&consulted.answer) => {
                 let pods = consulted.answer.effects().awaited.clone();

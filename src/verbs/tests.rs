@@ -19,7 +19,7 @@ use crate::store::Store;
 use crate::view::change::Change;
 
 /// Long enough that no test waits for its end.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_mins(10);
 
 /// Cannot decide about any pod while the pod `slow` is offered, and keeps count of being asked.
 #[derive(Clone, Default)]

@@ -302,7 +302,7 @@ impl View {
         let (before, entry_before) = (self.pod_state(uid), self.entry_before(uid));
         let result = change(self);
         let after = self.pod_state(uid);
-        self.list_pod(uid, [&before, &after], entry_before);
+        self.list_pod(uid, [&before, &after], entry_before.as_ref());
         if !before.is(&after) {
             self.update_slots(&before, &after);
             self.leave(before);

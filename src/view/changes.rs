@@ -133,25 +133,20 @@ impl View {
         }
     }
 
-    /// The ledger entry of a pod before a change, if changes are listed.
-    pub(super) fn entry_before(&self, uid: &str) -> Option<Option<Entry>> {
-        self.changes.as_ref().map(|_| self.ledger.get(uid).cloned())
+    /// The ledger entry of a pod before a change; not looked for unless changes are listed.
+    pub(super) fn entry_before(&self, uid: &str) -> Option<Entry> {
+        self.changes.as_ref().and_then(|_| self.ledger.get(uid).cloned())
     }
 
     /// Lists a pod if a change touched it.
-    pub(super) fn list_pod(
-        &mut self,
-        uid: &str,
-        states: [&PodState; 2],
-        entry_before: Option<Option<Entry>>,
-    ) {
-        let (Some(changes), Some(before)) = (&mut self.changes, entry_before) else { return };
+    pub(super) fn list_pod(&mut self, uid: &str, states: [&PodState; 2], before: Option<&Entry>) {
+        let Some(changes) = &mut self.changes else { return };
         let after = self.ledger.get(uid);
         let [state_before, state_after] = states;
-        if state_before.is(state_after) && before.as_ref() == after {
+        if state_before.is(state_after) && before == after {
             return;
         }
-        let entries = before.iter().chain(after).map(|entry| &*entry.pod);
+        let entries = before.into_iter().chain(after).map(|entry| &*entry.pod);
         let shown = states.into_iter().filter_map(PodState::pod);
         entries.chain(shown).for_each(|pod| changes.add_pod(pod));
     }
