@@ -6,7 +6,7 @@ use std::time::Duration;
 use berth::cluster::{Freshness, snapshot_file};
 use berth::json::Interner;
 use berth::model::ObjectKey;
-use berth::verbs::{Patience, Verb, Verbs};
+use berth::verbs::{Verb, Verbs};
 use serde_json::{Value, json};
 
 use crate::cluster::{NAMESPACE, Pod, surroundings};
@@ -70,13 +70,14 @@ fn a_refusal_that_hangs_on_a_pod_under_way_is_no_reason_to_drop() {
     assert_eq!(counted(&verbs, "enforce", "kept"), 2, "n2 will do wherever the other goes");
 }
 
-#[test]
-fn a_filter_call_that_hangs_on_a_pod_under_way_waits_or_asks_to_be_tried_again() {
+#[tokio::test]
+async fn a_filter_call_that_depends_on_a_pod_under_way_waits_or_asks_to_be_tried_again() {
     let verbs = berth(HARD, &[pod(0, 1, true)]);
     filter(&verbs, "other", &["n2", "n4"]);
     let body = json!({"Pod": web("new"), "NodeNames": ["n1"]}).to_string();
-    let patient = verbs.filter(body.as_bytes(), Patience::Limits).expect("a well-formed call");
-    assert!(patient.is_none(), "the bind call of the other would settle it");
+    let patient = verbs.filter(body.as_bytes(), Duration::from_mins(1));
+    let answered = tokio::time::timeout(Duration::from_millis(50), patient).await;
+    assert!(answered.is_err(), "the bind call of the other would settle it");
     let error = filter(&verbs, "new", &["n1"])["Error"].to_string();
     assert!(error.contains("not known yet"), "no rejection, which could evict somebody: {error}");
 }
