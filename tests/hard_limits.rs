@@ -10,11 +10,21 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use berth::cluster::snapshot_file;
-use berth::config;
+use berth::config::{self, Config};
 use berth::json::Interner;
+use berth::logging::{LogMetrics, Throttle};
+use berth::metrics::Registry;
+use berth::model::Object;
+use berth::server::verbs_metrics::RequestMetrics;
+use berth::server::verbs_service::VerbsService;
 use berth::verbs::{Verb, Verbs};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
 use serde_json::{Value, json};
 use support::random::shrink::without_pieces;
 use support::random::{Cases, Rng, Seeds, Shrink, check};
@@ -27,6 +37,12 @@ const PODS: usize = 60;
 const OPEN: usize = 3;
 
 fn verbs(max_skew: i64) -> Verbs {
+    let (config, objects) = cluster(max_skew, "");
+    Verbs::in_memory(config, objects).expect("verbs")
+}
+
+/// A cluster with a hard limit over racks, and more settings.
+fn cluster(max_skew: i64, settings: &str) -> (Config, Vec<Object>) {
     let mut items = vec![json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": {"app": "web"}}})];
     items.extend((0..NODES).map(|at| {
@@ -37,9 +53,9 @@ fn verbs(max_skew: i64) -> Verbs {
     let objects = snapshot_file::parse(&list, &Interner::default()).expect("cluster").objects;
     let rules = format!(
         "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\ntopologySpread:\n  defaultingType: List\n  \
-         defaultConstraints: [{{maxSkew: {max_skew}, topologyKey: example.com/rack, whenUnsatisfiable: DoNotSchedule}}]\n"
+         defaultConstraints: [{{maxSkew: {max_skew}, topologyKey: example.com/rack, whenUnsatisfiable: DoNotSchedule}}]\n{settings}"
     );
-    Verbs::in_memory(config::parse(&rules).expect("rules"), objects).expect("verbs")
+    (config::parse(&rules).expect("rules"), objects)
 }
 
 /// What filter answered: nodes, or an error.
@@ -215,4 +231,32 @@ async fn a_node_that_is_not_known_yet_is_no_reason_to_give_up() {
     assert!(error.starts_with("berth: "), "{error}");
     let nodes = filter(&verbs, "p", &["brand-new".to_owned(), "n1".to_owned()]).expect("n1 will do");
     assert_eq!(nodes, ["n1"]);
+}
+
+#[tokio::test]
+async fn a_large_call_waits_off_the_event_loop_until_the_bind_call_comes() {
+    let registry = Registry::new().expect("a registry");
+    let requests = RequestMetrics::register(&registry).expect("metrics");
+    let complaints = Throttle::new(LogMetrics::register(&registry).expect("metrics"));
+    let (config, objects) = cluster(1, "server: {timeouts: {placement: 1m}}\n");
+    let verbs = Arc::new(Verbs::in_memory_measured(config, objects, &registry).expect("verbs"));
+    let service = VerbsService::new(verbs.clone(), requests, complaints);
+    filter(&verbs, "slow", &all_nodes()).expect("free");
+    let pod =
+        json!({"metadata": {"name": "next", "namespace": "shop", "uid": "next", "labels": {"app": "web"}}});
+    let body = json!({"Pod": pod, "NodeNames": all_nodes(), "Padding": "x".repeat(1024 * 1024)}).to_string();
+    let request = Request::post("/filter").body(Full::new(Bytes::from(body))).expect("a request");
+    let binding = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        bind(&verbs, "slow", "n0").await;
+    };
+    let began = Instant::now();
+    let (answer, ()) = tokio::join!(service.handle(request), binding);
+    assert!(began.elapsed() < Duration::from_secs(30), "it was woken by the bind call");
+    let Ok(answer) = answer.into_body().collect().await;
+    let answer: Value = serde_json::from_slice(&answer.to_bytes()).expect("JSON");
+    let nodes: Vec<String> = serde_json::from_value(answer["NodeNames"].clone()).expect("names");
+    assert!(!nodes.is_empty() && nodes.iter().all(|node| rack(node) != 0), "{answer}");
+    let page = String::from_utf8(registry.render()).expect("text");
+    assert!(page.contains("berth_filter_wait_seconds_count 1\n"), "the call waited");
 }
