@@ -6,9 +6,9 @@
 //! the pod. Berth answers from memory. All it knows can be rebuilt from the API server.
 //!
 //! ```text
-//!   API server --list, watch--> json --> cluster --publish--> view (cache and ledger)
+//!   API server --list, watch--> json --> cluster --change--> store --publish--> snapshot: view, settings, engine
 //!       ^                                                      |
-//!       | binding                                              | one view per request
+//!       | binding                                              | one snapshot per request
 //!       |                                                      v
 //!   kube-scheduler --HTTP--> server --> wire --> verbs --> engine --> policies
 //!       ^                                          |                    |
@@ -23,6 +23,7 @@
 //! | how objects of Kubernetes become that | [`json`] |
 //! | what was decided and is not yet seen, and the room reserved for groups | [`ledger`] |
 //! | what a decision is made on, and how it changes | [`view`], [`view::change`] |
+//! | how that is published together with the settings, and who is told of changes | [`store`] |
 //! | what comes out: verdicts, reason codes, facts | [`decision`] |
 //! | the rules: replica groups, spreading, fit, nominated nodes, preemption | [`policy`] |
 //! | how the rules are asked, one after another | [`engine`] |
@@ -35,7 +36,7 @@
 //! | how all of it is put together, started and stopped | [`app`] |
 //! | the command line, and the story that needs no cluster | [`cli`], `demo` |
 //!
-//! Read [`verbs`] first: it shows a whole decision in one file. `docs/architecture.md` explains why the parts are as they
+//! Read [`verbs`] first: it shows the way of a whole decision. `docs/architecture.md` explains why the parts are as they
 //! are and has the table of which module may know which, `docs/glossary.md` the words, `docs/decisions` what was decided
 //! and why.
 
