@@ -178,6 +178,8 @@ async fn who_falls_behind_or_subscribes_in_the_middle_is_told_to_look_at_everyth
         subscription = Some(store.subscribe());
         view.apply(upsert(pod("meanwhile")))
     });
-    let told = subscription.expect("subscribed").next().await.expect("a store");
+    let mut subscription = subscription.expect("subscribed");
+    let told = tokio::time::timeout(Duration::from_secs(10), subscription.next()).await;
+    let told = told.expect("it is told").expect("a store");
     assert!(told.is_incomplete && told.concern(&uids(&["anybody"])));
 }
