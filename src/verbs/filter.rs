@@ -29,10 +29,10 @@ pub(super) struct Awaited {
 }
 
 impl Awaited {
-    /// Whether something about the pods has changed since the attempt.
+    /// Whether something about the pods, or the configuration, has changed since the attempt.
     pub(super) fn is_outdated(&self, now: &Snapshot) -> bool {
         let differs = |uid: &Uid| self.snapshot.view().differs_in_pod(now.view(), uid);
-        self.pods.iter().any(differs)
+        !self.snapshot.has_settings_of(now) || self.pods.iter().any(differs)
     }
 }
 

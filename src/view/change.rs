@@ -85,6 +85,16 @@ impl View {
         self.reservations_rebuilt = true;
     }
 
+    /// Releases every reservation; they are to be worked out anew from what runs.
+    pub fn forget_reservations(&mut self) {
+        let reserved: Vec<_> = self.ledger.reservations().iter().map(|kept| kept.group.clone()).collect();
+        for group in reserved {
+            self.ledger.release(&group);
+            self.list_group(&group);
+        }
+        self.reservations_rebuilt = false;
+    }
+
     /// Bind was called for the pod.
     pub fn assume(&mut self, uid: &Uid, key: &ObjectKey, node: Name, ttl: Duration) {
         let shown = self.pods.get(uid);
