@@ -37,7 +37,7 @@ impl Awaited {
 }
 
 impl Verbs {
-    /// Answers filter. Where a hard limit hangs on the bind call of the pod before this one, a short wait for it beats
+    /// Answers filter. Where a hard limit depends on the bind call of the pod before this one, a short wait for it beats
     /// a rejection; a shorter one beats scores that do not know of it. `limit` is the time for both.
     pub async fn filter(&self, body: &[u8], limit: Duration) -> Result<Vec<u8>, WireError> {
         let call = self.scheduling_call(body)?;
