@@ -100,6 +100,10 @@ impl Store {
         self.publish(|view, settings| {
             view.list_settings();
             view.set_recogniser(recogniser);
+            if settings.config.replica_groups.mode != new.config.replica_groups.mode {
+                // Nothing is reserved for a plan that nobody follows, and all that is owed once it is followed again.
+                view.forget_reservations();
+            }
             *settings = new;
             Vec::new()
         })

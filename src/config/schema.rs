@@ -325,7 +325,7 @@ pub struct Timeouts {
     /// told otherwise), so that it does not try anew while the first binding is under way. Takes effect at the
     /// next start.
     pub bind: ShortDuration,
-    /// For the bind call of the pod before, where a hard limit hangs on it; a tenth of this where only scores do.
+    /// For the bind call of the pod before, where a hard limit depends on it; a tenth of this where only scores do.
     pub placement: ShortDuration,
     /// For requests under way when told to stop. Takes effect at the next start.
     pub drain: ShortDuration,

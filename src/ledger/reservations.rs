@@ -10,7 +10,7 @@
 //!                                   +--> released    nobody of the group is left, or it does not fit any more
 //! ```
 //!
-//! A slot says how much is kept on which host. It is not written on it who will sit there: members that ask for the same
+//! A slot says how much is kept on which host. It names no member: members that request and require the same
 //! may change places.
 
 use std::sync::Arc;
@@ -28,11 +28,11 @@ pub struct Slot {
     pub host: Name,
     /// How much.
     pub requests: Arc<Resources>,
-    /// What who will sit there asks of a node.
+    /// What the member that it is for requires of a node.
     pub requirements: Arc<Requirements>,
-    /// The labels of who will sit there, as far as they are known: others may not want to be beside them.
+    /// The labels of that member, as far as they are known: anti-affinity of others may be against them.
     pub labels: Labels,
-    /// Whom they do not want to be beside themselves.
+    /// The terms of its own required anti-affinity.
     pub anti_affinity: Option<Arc<[AntiAffinityTerm]>>,
 }
 
@@ -176,7 +176,7 @@ impl Reservations {
         self.index_by_host();
     }
 
-    /// A member got a place: its slot is free. It may have sat down elsewhere in the domain than planned, but then it was
+    /// A member got a place and consumes its slot. It may be elsewhere in the domain than planned, but then it was
     /// let in there because everybody else still has a slot. Nothing ends yet, for the attempt may still fail.
     pub fn consume(&mut self, group: &GroupKey, pod: &Pod, host: &str) {
         let Some(kept) = self.by_group.get_mut(group).filter(|kept| kept.reservation.missing > 0) else {
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn seats_are_held_until_members_sit_down() {
+    fn slots_are_held_until_members_consume_them() {
         let mut kept = Reservations::default();
         kept.keep(of("a", &[("x", 1), ("x", 2), ("y", 2)]), Duration::ZERO, TTL);
         kept.keep(of("b", &[("x", 4)]), Duration::ZERO, TTL);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_without_seats_ends_a_reservation_and_makes_none() {
+    fn a_plan_without_slots_ends_a_reservation_and_makes_none() {
         let mut kept = Reservations::default();
         kept.keep(of("a", &[]), Duration::ZERO, TTL);
         assert!(kept.is_empty());
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn seats_to_spare_go_when_the_last_member_has_one() {
+    fn spare_slots_go_when_the_last_member_has_one() {
         let mut kept = Reservations::default();
         let spare = Reservation { missing: 1, ..of("a", &[("x", 1), ("y", 1)]) };
         kept.keep(spare, Duration::ZERO, TTL);

@@ -10,6 +10,7 @@ use hyper::body::Body;
 use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request, StatusCode};
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use super::body::{self, BodyError};
 use super::inflight::InFlight;
@@ -111,7 +112,16 @@ impl VerbsService {
             return filter(&self.verbs, &body, limit).await;
         }
         let (verbs, runtime) = (self.verbs.clone(), Handle::current());
-        run_large(move || runtime.block_on(filter(&verbs, &body, limit))).await
+        // Dropped with this future when the caller hangs up: then the call is given up where it waits, and records nothing.
+        let (_caller, gone) = oneshot::channel::<()>();
+        let answer = async move {
+            tokio::select! {
+                biased;
+                answer = filter(&verbs, &body, limit) => answer,
+                _ = gone => Err(Refusal::Broken),
+            }
+        };
+        run_large(move || runtime.block_on(answer)).await
     }
 
     async fn decide(&self, verb: Verb, body: Bytes) -> Result<Vec<u8>, Refusal> {

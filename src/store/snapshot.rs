@@ -31,6 +31,11 @@ impl Snapshot {
         &self.settings.config
     }
 
+    /// Whether both are decided on by the same settings.
+    pub(crate) fn has_settings_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.settings, &other.settings)
+    }
+
     /// Who decides by them.
     pub fn engine(&self) -> &Engine {
         &self.settings.engine

@@ -83,10 +83,12 @@ fn a_reload_that_changes_no_group_keeps_the_recogniser_and_the_reservations() {
         Vec::new()
     });
     let before = store.view();
-    let same = store.reconfigure(with_rule("first", "Observe"));
+    let mut config = with_rule("first", "Enforce");
+    config.preemption.mode = config::Mode::Observe;
+    let same = store.reconfigure(config);
     assert!(Arc::ptr_eq(before.recogniser(), same.view().recogniser()));
     assert!(same.view().reservations_are_rebuilt());
-    let other = store.reconfigure(with_rule("second", "Observe"));
+    let other = store.reconfigure(with_rule("second", "Enforce"));
     assert!(!other.view().reservations_are_rebuilt(), "groups are other ones now");
 }
 
@@ -182,4 +184,37 @@ async fn who_falls_behind_or_subscribes_in_the_middle_is_told_to_look_at_everyth
     let told = tokio::time::timeout(Duration::from_secs(10), subscription.next()).await;
     let told = told.expect("it is told").expect("a store");
     assert!(told.is_incomplete && told.concern(&uids(&["anybody"])));
+}
+
+#[test]
+fn reservations_end_when_groups_are_only_observed_and_are_worked_out_anew_afterwards() {
+    let mode = |mode| with_rule("gang", mode);
+    let store = store(mode("Enforce"));
+    store.apply([upsert(pod("p").label("gang", "a"))]);
+    let reserve = || {
+        store.write(|view| {
+            let group = view.pod("p").and_then(|pod| pod.group.clone()).expect("a member").group.clone();
+            let slot = crate::ledger::Slot::of(&pod("m").build(), &"n".into());
+            let reservation = crate::ledger::Reservation {
+                missing: 1,
+                slots: vec![slot],
+                ..crate::ledger::Reservation::nothing(group)
+            };
+            view.reserve(reservation, HOUR);
+            view.mark_reservations_rebuilt();
+            Vec::new()
+        });
+    };
+    reserve();
+    for (next, name) in
+        [("Observe", "nobody follows the plan"), ("Enforce", "what is owed follows from what runs")]
+    {
+        store.reconfigure(mode(next));
+        let view = store.view();
+        assert!(view.ledger().reservations().is_empty(), "{name}");
+        assert!(!view.reservations_are_rebuilt(), "{name}");
+        reserve();
+    }
+    store.reconfigure(mode("Enforce"));
+    assert_eq!(store.view().ledger().reservations().len(), 1, "the same mode changes nothing");
 }

@@ -29,15 +29,15 @@ pub(super) struct Awaited {
 }
 
 impl Awaited {
-    /// Whether something about the pods has changed since the attempt.
+    /// Whether something about the pods, or the configuration, has changed since the attempt.
     pub(super) fn is_outdated(&self, now: &Snapshot) -> bool {
         let differs = |uid: &Uid| self.snapshot.view().differs_in_pod(now.view(), uid);
-        self.pods.iter().any(differs)
+        !self.snapshot.has_settings_of(now) || self.pods.iter().any(differs)
     }
 }
 
 impl Verbs {
-    /// Answers filter. Where a hard limit hangs on the bind call of the pod before this one, a short wait for it beats
+    /// Answers filter. Where a hard limit depends on the bind call of the pod before this one, a short wait for it beats
     /// a rejection; a shorter one beats scores that do not know of it. `limit` is the time for both.
     pub async fn filter(&self, body: &[u8], limit: Duration) -> Result<Vec<u8>, WireError> {
         let call = self.scheduling_call(body)?;

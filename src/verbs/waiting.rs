@@ -9,7 +9,7 @@ use crate::decision::Decision;
 pub enum Patience {
     /// For nothing: it answers.
     None,
-    /// For bind calls on which a hard limit hangs.
+    /// For bind calls that a hard limit depends on.
     Limits,
     /// Also for those that only make scores better.
     Preferences,

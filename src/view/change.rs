@@ -66,7 +66,7 @@ impl View {
 
     /// Room is to be kept for the members of a group.
     ///
-    /// It was worked out a moment ago: members that got a place since then have sat down already.
+    /// It was worked out a moment ago: members that got a place since then have consumed theirs already.
     pub fn reserve(&mut self, reservation: Reservation, ttl: Duration) {
         let since = |pod: &&Arc<Pod>| !reservation.in_place.contains(&pod.uid);
         let since: Vec<_> = self.placed_members(&reservation.group).filter(since).cloned().collect();
@@ -83,6 +83,16 @@ impl View {
     /// What is kept for groups has been worked out anew from what their running members say.
     pub fn mark_reservations_rebuilt(&mut self) {
         self.reservations_rebuilt = true;
+    }
+
+    /// Releases every reservation; they are to be worked out anew from what runs.
+    pub fn forget_reservations(&mut self) {
+        let reserved: Vec<_> = self.ledger.reservations().iter().map(|kept| kept.group.clone()).collect();
+        for group in reserved {
+            self.ledger.release(&group);
+            self.list_group(&group);
+        }
+        self.reservations_rebuilt = false;
     }
 
     /// Bind was called for the pod.
@@ -311,7 +321,7 @@ impl View {
         result
     }
 
-    /// A member that is placed sits down on what was kept for it; one that loses its place gets it back, for itself or for
+    /// A member that is placed consumes a slot of its group; one that loses its place gets it reinstated, for itself or for
     /// who comes in its stead.
     fn update_slots(&mut self, before: &PodState, after: &PodState) {
         let group = |pod: &Pod| pod.group.as_ref().map(|membership| membership.group.clone());

@@ -1,4 +1,4 @@
-//! Whether a pod fits on a node, and every number that hangs on, against kube-scheduler's own code, on random clusters.
+//! Whether a pod fits on a node, and every number that it depends on, against kube-scheduler's own code, on random clusters.
 //!
 //! ```text
 //!                  +--> fit-reference (Go: framework, four plugins) --+

@@ -62,7 +62,7 @@ pub fn pod(pod: &Pod, truth: &Truth) -> Value {
                 label("template-revision-hash", format!("rev{}", part.revision));
             }
         }
-        wishes(set, say);
+        topology(set, say);
     }
     let mut metadata = json!({"namespace": pod.namespace, "name": pod.name, "uid": pod.uid,
         "labels": labels, "annotations": annotations});
@@ -80,7 +80,7 @@ pub fn pod(pod: &Pod, truth: &Truth) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status})
 }
 
-fn wishes(set: &SetSpec, mut say: impl FnMut(&str, String) -> Option<Value>) {
+fn topology(set: &SetSpec, mut say: impl FnMut(&str, String) -> Option<Value>) {
     if set.native_exclusive
         && let Some(level) = set.required
     {

@@ -92,27 +92,9 @@ fn reserved_for(set: &HostSet<'_>, problem: &Problem<'_, '_>) -> Vec<std::sync::
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::super::situation::{RACK, Situation, cpus, member};
-    use super::super::{Member, Members, Search};
-    use crate::decision::{ChoiceRule, Decision, Detail, Reason};
+    use crate::decision::{ChoiceRule, Detail, Reason};
     use crate::fixtures::pod;
-    use crate::model::Pod;
-    use crate::policy::{Purpose, Question};
-    use crate::view::Needs;
-
-    fn ask(situation: &Situation, asking: &Pod, detail: Detail) -> Decision {
-        let mut view = situation.view.clone();
-        view.provide(&Needs { topology_keys: vec![RACK.into()], ..Needs::default() });
-        let names: Vec<Cow<'_, str>> = view.hosts().map(|host| Cow::Owned(host.name.to_string())).collect();
-        let question = Question { detail, ..Question::about(Purpose::Filter, asking, &names, &view) };
-        let members = Members::of(asking, &view).expect("a member");
-        let search = Search::new(&members, Some(asking), &view, &situation.settings).expect("provided");
-        let mut decision = Decision::all_pass(names.len());
-        Member { search, question: &question }.filter(&mut decision);
-        decision
-    }
 
     #[test]
     fn facts_say_how_many_fit_what_is_short_and_for_whom_room_is_reserved() {
@@ -120,7 +102,7 @@ mod tests {
             .with_reserved("other", &[("b0", 3)])
             .with(pod("p").requests(cpus(1)).on("a1").build());
         let asking = member("g", 0, 4, 2).build();
-        let facts = ask(&situation, &asking, Detail::Facts).facts().clone();
+        let facts = situation.decide(&asking, Detail::Facts).facts().clone();
         let told: Vec<_> = facts
             .domains
             .iter()
@@ -144,9 +126,9 @@ mod tests {
     fn facts_say_what_was_chosen_and_why_and_codes_cost_none() {
         let situation = Situation::racks(&[("a", &[4]), ("b", &[8])]);
         let asking = member("g", 0, 2, 2).build();
-        let choice = ask(&situation, &asking, Detail::Facts).facts().choice.clone().expect("chosen");
+        let choice = situation.decide(&asking, Detail::Facts).facts().choice.clone().expect("chosen");
         assert_eq!(choice.domain, Some((RACK.into(), "a".into())));
         assert_eq!((choice.among, choice.rule), (2, ChoiceRule::BestFit));
-        assert_eq!(*ask(&situation, &asking, Detail::Codes).facts(), crate::decision::Facts::default());
+        assert_eq!(*situation.decide(&asking, Detail::Codes).facts(), crate::decision::Facts::default());
     }
 }

@@ -157,3 +157,28 @@ impl Member<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::situation::{Situation, cpus, member};
+    use crate::decision::{Detail, Reason};
+    use crate::fixtures::pod;
+
+    #[test]
+    fn the_reason_of_a_group_of_different_members_is_found_by_assigning_them() {
+        let lower = |name: &str, host: &str| pod(name).requests(cpus(4)).priority(-1).on(host).build();
+        let equal = |name: &str, host: &str| pod(name).requests(cpus(4)).on(host).build();
+        // One node of 4 is free: leader and worker fit there each alone, and not both.
+        let racks = || Situation::racks(&[("a", &[4, 4])]).with(member("g", 1, 2, 3).build());
+        for (name, mut situation, expected) in [
+            ("the rest can be evicted", racks().with(lower("x", "a1")), Reason::DomainNeedsPreemption),
+            ("the rest is reserved", racks().with_reserved("other", &[("a1", 4)]), Reason::DomainReserved),
+            ("the rest stays", racks().with(equal("x", "a1")), Reason::DomainTooSmall),
+        ] {
+            situation.settings.count_on_preemption = false;
+            let decision = situation.decide(&member("g", 0, 2, 4).build(), Detail::Codes);
+            let reasons: Vec<_> = decision.rejections().map(|(_, reason)| reason).collect();
+            assert_eq!(reasons, [expected, expected], "{name}");
+        }
+    }
+}

@@ -195,7 +195,7 @@ impl<'a, 's> DomainPacking<'a, 's> {
     }
 
     /// How many more of a class would find room, if they came alone.
-    fn capacity_of(&self, class: ClassId) -> usize {
+    pub fn capacity_of(&self, class: ClassId) -> usize {
         let per_host = self.problem.conflicts.between(class, class).iter().all(|key| is_per_host(key));
         if per_host {
             self.positions().map(|at| self.capacity(class, at)).fold(0, usize::saturating_add)

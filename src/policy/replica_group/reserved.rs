@@ -56,7 +56,8 @@ pub fn keep_out(question: &Question<'_>, membership: &Membership, decision: &mut
 fn availability<'a>(question: &Question<'a>) -> Availability<'a> {
     Availability {
         view: question.view,
-        group: question.pod.group.as_ref().map(|membership| &*membership.group),
+        // Nothing is planned for the pod's group, if it is in one.
+        group: None,
         asking: Some(&question.pod.uid),
         priority: question.pod.priority,
         assumption: Assumption::Nothing,

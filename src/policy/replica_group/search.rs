@@ -229,8 +229,12 @@ impl<'a> Search<'a> {
         let mut drafts = Drafts { search: self, problem, candidates, assigned: Vec::new() };
         drafts.sort();
         let ranks: Vec<Rank> = drafts.ranks();
-        let mut undecided = false;
+        let mut uncertain: Vec<Option<DomainId>> = Vec::new();
         while let Some((candidate, mut packing)) = drafts.next() {
+            // Within the preferred topology it may turn out to be possible: no reason to go beyond it.
+            if candidate.rank.beyond_preferred && uncertain.contains(&candidate.domain) {
+                continue;
+            }
             let value = self.value_of(candidate.domain);
             if self.in_flight.make_certain(&mut packing, value, (self.members, problem.conflicts)) {
                 let next = ranks.iter().find(|rank| **rank > candidate.rank);
@@ -244,9 +248,9 @@ impl<'a> Search<'a> {
             if !expected.is_empty() {
                 return Outcome::Undecided(expected);
             }
-            undecided = true;
+            uncertain.push(candidate.domain);
         }
-        if undecided { Outcome::Undecided(Vec::new()) } else { Outcome::None }
+        if uncertain.is_empty() { Outcome::None } else { Outcome::Undecided(Vec::new()) }
     }
 
     /// Counts one domain, and the domains of the preferred topology within it.
@@ -260,7 +264,9 @@ impl<'a> Search<'a> {
         let members = self.members;
         let capacity = count(&set, problem);
         let fits = capacity.fits(members);
-        self.remember(problem.assumption(), domain, fits);
+        if !fits || problem.is_decided_by_counting() {
+            self.remember(problem.assumption(), domain, fits);
+        }
         if !fits || !capacity.has_room_for_asking {
             return;
         }
@@ -332,13 +338,22 @@ impl<'a> Search<'a> {
     }
 
     /// Whether everybody fits into a domain under an assumption, the member that asks anywhere in it. What the search
-    /// found on its way is not looked for again.
+    /// found on its way is not looked for again. Only where members differ, so that counting does not tell, they are
+    /// assigned, once for a domain and an assumption.
     pub fn fits(&self, domain: Option<DomainId>, assumption: Assumption) -> bool {
+        let nothing_reserved = self.view.ledger().reservations().is_empty();
+        let assumption = match assumption {
+            Assumption::ReservationsGone if nothing_reserved => Assumption::Nothing,
+            other => other,
+        };
         let known = self.found.borrow().get(&(assumption as usize, domain)).copied();
         known.unwrap_or_else(|| {
             let problem = self.problem(assumption, None);
             let set = self.host_set(domain);
-            let fits = set.is_some_and(|set| count(&set, &problem).fits(self.members));
+            let fits = set.is_some_and(|set| {
+                count(&set, &problem).fits(self.members)
+                    && (problem.is_decided_by_counting() || subgroups::assign(&set, problem).is_some())
+            });
             self.remember(assumption, domain, fits);
             fits
         })
@@ -402,7 +417,10 @@ impl<'a, 's> Drafts<'a, 's> {
     fn assign(&self, candidate: &Candidate<'a>) -> Option<DomainPacking<'a, 's>> {
         let packing = subgroups::assign(&candidate.set, self.problem);
         let preferred = self.search.members.membership.topology.preferred.is_some();
-        if packing.is_none() && (candidate.rank.beyond_preferred || !preferred) {
+        let whole = candidate.rank.beyond_preferred || !preferred;
+        // A failure says something about the domain only if the member that asks could have gone anywhere in it.
+        let open = || candidate.set.hosts.iter().all(|host| self.problem.is_open(*host));
+        if packing.is_none() && whole && open() {
             self.search.remember(self.problem.assumption(), candidate.domain, false);
         }
         packing

@@ -1,17 +1,21 @@
 //! Situations for the tests of this folder: racks of nodes, pods on them, and a group that looks for room.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::availability::Assumption;
+use super::member::Member;
 use super::members::Members;
 use super::needs_of;
 use super::problem::Problem;
 use super::search::{Plan, Search, Settings};
 use crate::config::Packing;
+use crate::decision::{Decision, Detail};
 use crate::fixtures::{PodBuilder, node, pod};
 use crate::ledger::Reservation;
 use crate::model::{AntiAffinityTerm, Name, Object, Pod, Resources, Selector};
+use crate::policy::{Purpose, Question};
 use crate::view::change::Change;
 use crate::view::{Needs, View};
 
@@ -115,6 +119,21 @@ impl Situation {
         view.provide(&Needs { topology_keys: anti_affinity, ..Needs::default() });
         let members = Members::of(asking, &view).expect("a member");
         look(&Search::new(&members, Some(asking), &view, &self.settings).expect("provided"))
+    }
+
+    /// What is decided about a member, with all nodes as candidates in the order of their names.
+    pub fn decide(&self, asking: &Pod, detail: Detail) -> Decision {
+        let mut view = self.view.clone();
+        view.provide(&Needs { topology_keys: vec![RACK.into()], ..Needs::default() });
+        let mut names: Vec<Cow<'_, str>> =
+            view.hosts().map(|host| Cow::Owned(host.name.to_string())).collect();
+        names.sort_unstable();
+        let question = Question { detail, ..Question::about(Purpose::Filter, asking, &names, &view) };
+        let members = Members::of(asking, &view).expect("a member");
+        let search = Search::new(&members, Some(asking), &view, &self.settings).expect("provided");
+        let mut decision = Decision::all_pass(names.len());
+        Member { search, question: &question }.filter(&mut decision);
+        decision
     }
 
     /// The problem of a member's group, nothing being taken for granted.

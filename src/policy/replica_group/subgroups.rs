@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use super::count::count;
 use super::host_set::{HostSet, domains_of};
 use super::other_groups;
 use super::packing::DomainPacking;
@@ -40,8 +39,11 @@ pub fn assign<'a, 's>(set: &HostSet<'_>, problem: Problem<'a, 's>) -> Option<Dom
             let assigned = packing.assign_all(|class| class.subgroup == Some(subgroup));
             assigned.then_some((packing, part))
         });
-        let left_over = |part: &HostSet<'_>| count(part, &problem).left_over(members);
-        let (packing, part) = assigned.min_by_key(|(_, part)| (left_over(part), part.domain))?;
+        // What is left once the subgroup is there: the other subgroups need domains of their own.
+        let left_over = |packing: &DomainPacking<'_, '_>| {
+            members.main_class().map_or(0, |class| packing.capacity_of(class))
+        };
+        let (packing, part) = assigned.min_by_key(|(packing, part)| (left_over(packing), part.domain))?;
         taken.extend(part.domain);
         whole.adopt(&packing);
         if asking == Some(subgroup) {
@@ -49,4 +51,47 @@ pub fn assign<'a, 's>(set: &HostSet<'_>, problem: Problem<'a, 's>) -> Option<Dom
         }
     }
     whole.assign_all(|class| class.subgroup.is_none()).then_some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::availability::Assumption;
+    use super::super::search::Outcome;
+    use super::super::situation::{RACK, Situation, cpus, hosts};
+    use crate::fixtures::pod;
+    use crate::model::Pod;
+
+    const LWS: &str = "leaderworkerset.sigs.k8s.io";
+
+    /// A worker of a replica of five in subgroups of two, of which the first also has the leader.
+    fn worker(index: &str) -> Pod {
+        pod(&format!("llm-0-{index}"))
+            .label(&format!("{LWS}/name"), "llm")
+            .label(&format!("{LWS}/group-index"), "0")
+            .label(&format!("{LWS}/worker-index"), index)
+            .annotation(&format!("{LWS}/size"), "5")
+            .annotation(&format!("{LWS}/subgroup-size"), "2")
+            .annotation(&format!("{LWS}/subgroup-exclusive-topology"), RACK)
+            .requests(cpus(2))
+            .build()
+    }
+
+    #[test]
+    fn the_tightest_rack_is_left_to_the_smaller_subgroup_whoever_asks() {
+        for (racks, expected) in [
+            ([("a", &[6][..]), ("b", &[4])], "a0 a0 a0 b0 b0"),
+            ([("a", &[4]), ("b", &[6])], "a0 a0 b0 b0 b0"),
+            ([("a", &[4]), ("b", &[4])], "none"),
+        ] {
+            for index in ["1", "4"] {
+                let found = Situation::racks(&racks).search(&worker(index), |search| {
+                    match search.run(Assumption::Nothing, None) {
+                        Outcome::Found(plan) => hosts(&plan),
+                        Outcome::Undecided(_) | Outcome::None => "none".to_owned(),
+                    }
+                });
+                assert_eq!(found, expected, "worker {index} asks, {racks:?}");
+            }
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::fixtures::{disruption_budget, node};
 /// would go first.
 pub struct GuardedPods;
 
-/// In the order of arrival: both loose pods, and then the lesser of the guarded ones.
+/// In the order of arrival: both loose pods, and then the lower-priority one of the guarded ones.
 pub const FATE: Fate = Fate {
     evicted: &["loose-2", "loose-3", "guarded-0"],
     landed: &[

@@ -11,7 +11,7 @@ use crate::fixtures::{PodBuilder, node};
 /// Four nodes hold a member each of one group; two hold single pods, of higher priority than the members.
 pub struct MembersAndSingles;
 
-/// With Berth: the lesser of the single pods goes, and the group lives.
+/// With Berth: the lower-priority one of the single pods goes, and the group lives.
 const SPARED: Fate = Fate {
     evicted: &["single-4"],
     landed: &[

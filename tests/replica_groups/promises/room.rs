@@ -15,8 +15,8 @@ impl World<'_> {
     /// than they were promised, even if it would still do.
     pub fn check_room_kept(&mut self, newcomer: &Pod, node: &str) -> Result<(), Violation> {
         for at in 0..self.truth.groups.len() {
-            let lesser = newcomer.priority > self.truth.set_of(at).priority;
-            if lesser && self.is_around(at, node) {
+            let outranks = newcomer.priority > self.truth.set_of(at).priority;
+            if outranks && self.is_around(at, node) {
                 self.truth.groups[at].record.excused = true;
             } else if let Some(shortage) = self.shortage(at) {
                 return Err(Violation::new("room is kept", format!("{} took it: {shortage}", newcomer.uid)));
