@@ -73,7 +73,8 @@ fn a_cut_that_lasts_costs_readiness_until_it_is_over() {
         let page = berth.admin("/metrics").body;
         crate::support::metrics_page::value(&page, r#"berth_cache_staleness_seconds{kind="Node"}"#)
     };
-    assert!(staleness(&berth).is_some_and(|seconds| seconds >= 0.3), "{:?}", staleness(&berth));
+    // Another kind may have been the first to be cut for too long.
+    until_true("stale nodes", || staleness(&berth).is_some_and(|seconds| seconds >= 0.3));
 
     api.come_back();
     until_ready(&berth);
