@@ -1,5 +1,7 @@
 //! The emptiest domain, also if one of the domains changes.
 
+use std::cell::{Cell, OnceCell};
+
 use crate::view::DomainId;
 
 /// What the fullest domain is compared with: the least count of all domains, or 0 if there are too few of them.
@@ -9,6 +11,10 @@ pub struct GlobalMinimum {
     /// The domain with the least, and the least of all others.
     lowest: usize,
     next: Option<i64>,
+    /// The counts in order; sorted when pods in flight first make it necessary.
+    sorted: OnceCell<Vec<i64>>,
+    /// The last answer of [`GlobalMinimum::at_most`]: it is asked for every candidate, mostly about the same.
+    last_level: Cell<Option<(i64, i64)>>,
 }
 
 impl GlobalMinimum {
@@ -17,7 +23,7 @@ impl GlobalMinimum {
         let lowest = known().min_by_key(|(_, pods)| *pods).map_or(0, |(domain, _)| domain);
         let next = known().filter(|(domain, _)| *domain != lowest).map(|(_, pods)| pods).min();
         let enough = known().count() >= min_domains;
-        Self { pods, enough, lowest, next }
+        Self { pods, enough, lowest, next, sorted: OnceCell::new(), last_level: Cell::new(None) }
     }
 
     /// The count of one domain.
@@ -47,10 +53,24 @@ impl GlobalMinimum {
         if more == 0 || !self.enough {
             return self.with(domain, change);
         }
-        let mut pods: Vec<i64> = self.pods.iter().flatten().copied().collect();
-        pods.sort_unstable();
         // What comes to the one domain lifts no more than if it could go anywhere.
-        let mut left = more + change.max(0);
+        let rising = more + change.max(0);
+        if let Some((_, level)) = self.last_level.get().filter(|(of, _)| *of == rising) {
+            return level;
+        }
+        let level = self.level_with(rising);
+        self.last_level.set(Some((rising, level)));
+        level
+    }
+
+    /// The least if so many pods come on top and fill up the emptiest domains.
+    fn level_with(&self, more: i64) -> i64 {
+        let pods = self.sorted.get_or_init(|| {
+            let mut pods: Vec<i64> = self.pods.iter().flatten().copied().collect();
+            pods.sort_unstable();
+            pods
+        });
+        let mut left = more;
         let mut level = pods.first().copied().unwrap_or(0);
         for (below, next) in (1..).zip(pods.iter().skip(1).copied().chain([i64::MAX])) {
             let rise = (left / below).min(next - level);
