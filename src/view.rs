@@ -131,11 +131,6 @@ impl View {
         self.hosts.get(id)
     }
 
-    /// All hosts, by their number; `None` for numbers that are not in use.
-    pub fn hosts_by_id(&self) -> impl Iterator<Item = (HostId, Option<&Host>)> {
-        self.hosts.by_id().enumerate().map(|(at, host)| (HostId::at(at), host.as_ref()))
-    }
-
     /// One more than the highest host number in use.
     pub fn host_numbers(&self) -> usize {
         self.hosts.by_id().len()
