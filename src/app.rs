@@ -36,7 +36,7 @@ use crate::server::listener::ConnectionMetrics;
 use crate::server::verbs_metrics::RequestMetrics;
 use crate::server::verbs_service::VerbsService;
 use crate::store::Store;
-use crate::verbs::{GroupEvents, GroupMetrics, Verbs, VerbsMetrics};
+use crate::verbs::{GroupEvents, GroupMetrics, Nominations, Verbs, VerbsMetrics};
 
 /// What `berth serve` was told.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl App {
         let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
 
         let shared = Shared::new(config)?;
-        let Connected { api, binder, event_recorder, mut services } =
+        let Connected { api, binder, event_recorder, nominator, mut services } =
             connect(&options.source, &shared).await?;
         let group_metrics = GroupMetrics::register(&shared.registry)?;
         let group_events = Arc::new(GroupEvents::new(event_recorder, group_metrics));
@@ -146,8 +146,19 @@ impl App {
             binder,
             interner: shared.interner.clone(),
             group_events,
+            nominations: Nominations::new(nominator),
             metrics: verbs_metrics,
         });
+        let keeper = verbs.clone();
+        services.push(Service::new("reservations", move || {
+            let keeper = keeper.clone();
+            async move { keeper.keep_reservations_up_to_date().await }
+        }));
+        let nominating = verbs.clone();
+        services.push(Service::new("nominations", move || {
+            let nominating = nominating.clone();
+            async move { nominating.keep_nominations_up_to_date().await }
+        }));
         let request_metrics = RequestMetrics::register(&shared.registry)?;
         let verbs = Arc::new(VerbsService::new(verbs, request_metrics, shared.throttle()));
         let connections = ConnectionMetrics::register(&shared.registry)?;

@@ -11,6 +11,7 @@ pub mod binder;
 pub(crate) mod compare;
 pub mod event_recorder;
 pub(crate) mod freshness;
+pub mod nominator;
 pub mod snapshot_file;
 pub mod watch;
 mod watch_metrics;

@@ -11,7 +11,7 @@ pub mod reason;
 pub use self::facts::{Choice, ChoiceRule, Detail, DomainFact, Facts, Shortage, SkewFact};
 pub use self::reason::{Reason, Undecided};
 use crate::ledger::Reservation;
-use crate::model::Uid;
+use crate::model::{Name, Uid};
 
 /// What was decided about one pod: a verdict per candidate, in the caller's order.
 #[derive(Debug, Default)]
@@ -36,6 +36,8 @@ pub struct Effects {
     pub reservation: Option<Reservation>,
     /// Pods whose bind calls are about to come and would settle what is uncertain.
     pub awaited: Vec<Uid>,
+    /// The node that the pod is to be nominated to: it would do, and is not among the candidates.
+    pub nominate: Option<Name>,
 }
 
 /// What became of the candidate that is the pod's nominated node.
@@ -96,6 +98,11 @@ impl Decision {
         self.uncertain
     }
 
+    /// Whether a rejection may turn out to be wrong, and bind calls that are about to come would tell.
+    pub fn is_to_wait(&self) -> bool {
+        self.uncertain && !self.effects.awaited.is_empty()
+    }
+
     /// Whether nobody passes, and a rejection may turn out to be wrong: then the answer is no rejection but an error,
     /// for a rejection could evict pods for a place that may well be free.
     pub fn is_undecided(&self) -> bool {
@@ -110,6 +117,11 @@ impl Decision {
     /// The answer holds only if these slots are reserved for the pod's group.
     pub fn reserve(&mut self, reservation: Reservation) {
         self.effects.reservation = Some(reservation);
+    }
+
+    /// This node would do, and is not among the candidates: the pod is to be nominated to it.
+    pub fn nominate(&mut self, node: Name) {
+        self.effects.nominate = Some(node);
     }
 
     /// What has to be recorded if the decision is given as an answer.

@@ -2,29 +2,41 @@
 
 mod metrics;
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Instant;
 
 pub use self::metrics::EngineMetrics;
 
 use crate::config::{self, Config, Mode, NominatedNodePolicy};
-use crate::decision::{Decision, Detail, Nominated};
+use crate::decision::{Decision, Detail, Nominated, Reason};
 use crate::ledger::Reservation;
+use crate::model::GroupKey;
+use crate::policy::fit::{Demand, Verdict};
 use crate::policy::preemption::{self, Candidate, Fate};
 use crate::policy::replica_group::ReplicaGroup;
 use crate::policy::topology_spread::TopologySpread;
-use crate::policy::{MAX_SCORE, Policy, Prepared, Purpose, Question, nominated_node};
-use crate::view::{Needs, View};
+use crate::policy::{Budget, MAX_SCORE, Owed, Policy, Prepared, Purpose, Question, nominated_node};
+use crate::view::{Host, Needs, View};
 
-/// A policy panicked; the caller gives the answer that does the least harm.
-#[derive(Debug, thiserror::Error)]
-#[error("internal error while deciding")]
-pub struct Panicked;
+/// Why the policies gave no answer; the caller gives the one that does the least harm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswered {
+    /// A policy panicked.
+    #[error("internal error while deciding")]
+    Panicked,
+    /// The budget of the question did not suffice.
+    #[error("the decision would have taken too long")]
+    BudgetSpent,
+}
 
 /// The policies of a configuration, in the order in which they are asked.
 fn policies(config: &Config) -> Policies {
-    let groups = ReplicaGroup::new(&config.replica_groups);
-    vec![Box::new(groups), Box::new(TopologySpread::new(&config.topology_spread))]
+    // Groups last: slots of lower priority are left alone where another candidate will do, and by then it is known which.
+    let spread = TopologySpread::new(&config.topology_spread);
+    vec![Box::new(spread), Box::new(ReplicaGroup::new(&config.replica_groups))]
 }
 
 /// Policies, in the order in which they are asked.
@@ -79,32 +91,46 @@ impl Engine {
     }
 
     /// Lets every policy look at a question.
-    pub fn prepare<'a>(&'a self, question: Question<'a>) -> Result<Asked<'a>, Panicked> {
+    pub fn prepare<'a>(&'a self, question: Question<'a>) -> Result<Asked<'a>, Unanswered> {
         let mut parts = Vec::with_capacity(self.policies.len());
         for policy in &self.policies {
             let prepare = || policy.prepare(&question);
             let prepared = self.catching(question.purpose.label(), policy.name(), prepare)?;
+            within(question.budget)?;
             parts.extend(prepared.map(|prepared| Part { policy: &**policy, prepared }));
         }
         Ok(Asked { engine: self, question, parts })
     }
 
-    /// What the view must provide to work out what has to be reserved for what is running already.
-    pub fn restore_needs(&self, view: &View) -> Result<Needs, Panicked> {
+    /// What the view must provide to work out what is owed to groups.
+    pub fn owed_needs(&self, view: &View, groups: &[Arc<GroupKey>]) -> Result<Needs, Unanswered> {
         let mut needs = Needs::default();
         for policy in &self.policies {
-            needs.extend(self.catching("restore", policy.name(), || policy.restore_needs(view))?);
+            needs.extend(self.catching("owed", policy.name(), || policy.owed_needs(view, groups))?);
         }
         Ok(needs)
     }
 
-    /// Slots that have to be reserved for what is running already.
-    pub fn restore(&self, view: &View) -> Result<Vec<Reservation>, Panicked> {
-        let mut restored = Vec::new();
+    /// What is owed to groups of which some members are in place.
+    pub fn owed(&self, view: &View, groups: &[Arc<GroupKey>]) -> Result<Vec<Owed>, Unanswered> {
+        let mut owed = Vec::new();
         for policy in self.policies.iter().filter(|policy| policy.mode() == Mode::Enforce) {
-            restored.extend(self.catching("restore", policy.name(), || policy.restore(view))?);
+            owed.extend(self.catching("owed", policy.name(), || policy.owed(view, groups))?);
         }
-        Ok(restored)
+        Ok(owed)
+    }
+
+    /// What would be reserved for a group of which all members wait, and nobody has been asked about.
+    pub fn plan_ahead(&self, view: &mut View, group: &GroupKey) -> Result<Option<Reservation>, Unanswered> {
+        for policy in self.policies.iter().filter(|policy| policy.mode() == Mode::Enforce) {
+            let needs = self.catching("plan", policy.name(), || policy.plan_needs(view, group))?;
+            view.provide(&needs);
+            let planned = self.catching("plan", policy.name(), || policy.plan_ahead(view, group))?;
+            if planned.is_some() {
+                return Ok(planned);
+            }
+        }
+        Ok(None)
     }
 
     /// Counts the verdicts of a decision that is really given as an answer.
@@ -128,18 +154,18 @@ impl Engine {
         verb: &'static str,
         policy: &'static str,
         ask: impl FnOnce() -> R,
-    ) -> Result<R, Panicked> {
+    ) -> Result<R, Unanswered> {
         catch_unwind(AssertUnwindSafe(ask)).map_err(|_| {
             self.metrics.panics.with_label_values(&[verb]).inc();
             tracing::error!(verb, policy, "policy panicked");
-            Panicked
+            Unanswered::Panicked
         })
     }
 }
 
 impl<'a> Asked<'a> {
     /// What the view must provide before the question can be answered.
-    pub fn needs(&self) -> Result<Needs, Panicked> {
+    pub fn needs(&self) -> Result<Needs, Unanswered> {
         let mut needs = Needs::default();
         for part in &self.parts {
             needs.extend(self.catching(part, |prepared| prepared.needs())?);
@@ -148,11 +174,15 @@ impl<'a> Asked<'a> {
     }
 
     /// Which candidates may be used. A nominated node that may be used is the only one that passes.
-    pub fn filter(&self) -> Result<Decision, Panicked> {
+    pub fn filter(&self) -> Result<Decision, Unanswered> {
         let question = &self.question;
         let preferred = self.engine.nominated_node.policy == NominatedNodePolicy::Prefer;
         let nominated = if preferred { nominated_node::position(question) } else { None };
-        let Some(at) = nominated else { return self.judge(question) };
+        let Some(at) = nominated else {
+            let decision = self.judge(question)?;
+            let outside = self.look_outside_of_sample(&decision)?;
+            return Ok(outside.unwrap_or(decision));
+        };
         if self.engine.nominated_node.mode == Mode::Observe {
             let mut decision = self.judge(question)?;
             let fits = decision.passes(at);
@@ -172,8 +202,35 @@ impl<'a> Asked<'a> {
         Ok(decision)
     }
 
+    /// A hard spreading limit may leave none of the candidates, and these may be but a sample of the nodes. If another node
+    /// would do, the pod is nominated to it and tried again.
+    fn look_outside_of_sample(&self, decision: &Decision) -> Result<Option<Decision>, Unanswered> {
+        let question = &self.question;
+        let by_limit = |(_, reason): (usize, Reason)| reason == Reason::SkewExceeded;
+        let possible = question.may_nominate && question.may_be_sample();
+        if !possible || decision.passing() > 0 || !decision.rejections().any(by_limit) {
+            return Ok(None);
+        }
+        let sample: HashSet<&str> = question.candidates.iter().map(|name| &**name).collect();
+        let demand = Demand::of(question.pod);
+        let fits = |host: &&Host| {
+            let node = host.node.as_ref().filter(|_| !sample.contains(&*host.name));
+            node.is_some_and(|node| demand.fits(node, &host.used, &host.pods) == Verdict::Fits)
+        };
+        let others: Vec<_> = question.view.hosts().filter(fits).collect();
+        let names: Vec<_> = others.iter().map(|host| Cow::Borrowed(&*host.name)).collect();
+        let outside = self.judge(&Question { candidates: &names, may_wait: false, ..*question })?;
+        let found = (0..names.len()).find(|at| outside.passes(*at));
+        Ok(found.map(|at| {
+            let mut nominating = Decision::all_pass(question.candidates.len());
+            nominating.reject_all(Reason::SpreadOutsideSample);
+            nominating.nominate(others[at].name.clone());
+            nominating
+        }))
+    }
+
     /// How good the candidates are, 0 to [`MAX_SCORE`].
-    pub fn prioritize(&self) -> Result<Vec<i64>, Panicked> {
+    pub fn prioritize(&self) -> Result<Vec<i64>, Unanswered> {
         let mut scores = vec![0; self.question.candidates.len()];
         for part in self.parts.iter().filter(|part| part.policy.mode() == Mode::Enforce) {
             self.measure(part, |prepared| prepared.prioritize(&self.question, &mut scores))?;
@@ -185,7 +242,7 @@ impl<'a> Asked<'a> {
     }
 
     /// What becomes of each candidate for preemption; `find` finds their victims.
-    pub fn preempt(&self, find: impl Fn(&View) -> Vec<Candidate>) -> Result<Vec<Fate>, Panicked> {
+    pub fn preempt(&self, find: impl Fn(&View) -> Vec<Candidate>) -> Result<Vec<Fate>, Unanswered> {
         let find = || find(self.question.view);
         let candidates = &self.engine.catching(Purpose::Preempt.label(), preemption::NAME, find)?;
         let question = Question { evictions: candidates, ..self.question };
@@ -196,14 +253,19 @@ impl<'a> Asked<'a> {
     }
 
     /// What the policies say to each candidate. Those that only observe are counted and not followed.
-    fn judge(&self, question: &Question<'_>) -> Result<Decision, Panicked> {
+    fn judge(&self, question: &Question<'_>) -> Result<Decision, Unanswered> {
         let candidates = question.candidates.len();
         let mut decision = Decision::all_pass(candidates);
         for part in &self.parts {
+            if question.may_wait && decision.is_to_wait() {
+                break;
+            }
             match part.policy.mode() {
                 Mode::Enforce => self.measure(part, |prepared| prepared.filter(question, &mut decision))?,
                 Mode::Observe => {
                     let mut observed = Decision::all_pass(candidates);
+                    // Nobody waits for the sake of what is only counted.
+                    let question = &Question { may_wait: false, ..*question };
                     self.measure(part, |prepared| prepared.filter(question, &mut observed))?;
                     decision.observe(&observed);
                 }
@@ -212,7 +274,7 @@ impl<'a> Asked<'a> {
         Ok(decision)
     }
 
-    fn measure<R>(&self, part: &Part<'a>, ask: impl FnOnce(&dyn Prepared) -> R) -> Result<R, Panicked> {
+    fn measure<R>(&self, part: &Part<'a>, ask: impl FnOnce(&dyn Prepared) -> R) -> Result<R, Unanswered> {
         if self.question.detail > Detail::Codes {
             // Facts cost time that no verb spends.
             return self.catching(part, ask);
@@ -227,8 +289,15 @@ impl<'a> Asked<'a> {
 
     /// Policies only read the view and write into an answer that is thrown away when one panics, so nothing half-done
     /// survives the unwinding.
-    fn catching<R>(&self, part: &Part<'a>, ask: impl FnOnce(&dyn Prepared) -> R) -> Result<R, Panicked> {
+    fn catching<R>(&self, part: &Part<'a>, ask: impl FnOnce(&dyn Prepared) -> R) -> Result<R, Unanswered> {
         let verb = self.question.purpose.label();
-        self.engine.catching(verb, part.policy.name(), || ask(&*part.prepared))
+        let answer = self.engine.catching(verb, part.policy.name(), || ask(&*part.prepared))?;
+        within(self.question.budget)?;
+        Ok(answer)
     }
+}
+
+/// What was found with a budget that is spent is worth nothing: nobody looked at the rest.
+fn within(budget: &Budget) -> Result<(), Unanswered> {
+    if budget.is_spent() { Err(Unanswered::BudgetSpent) } else { Ok(()) }
 }

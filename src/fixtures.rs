@@ -25,6 +25,17 @@ pub(crate) fn group_object(source: Source, text: &str) -> GroupObject {
     }
 }
 
+/// Any object, read from JSON.
+pub(crate) fn object(text: &str) -> Object {
+    let header: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let field = |name: &str| header[name].as_str().expect("a text");
+    let kind = Kind::recognise(field("apiVersion"), field("kind")).expect("a kind that is watched");
+    match slim(kind, text, &Interner::default()) {
+        Ok(Slimmed::Kept(object)) => object,
+        other => panic!("expected an object, got {other:?}"),
+    }
+}
+
 /// A pod builder; the UID is the name unless told otherwise.
 #[derive(Clone)]
 pub struct PodBuilder(Pod, Vec<(Name, Name)>, Vec<(Name, Name)>);

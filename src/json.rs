@@ -2,14 +2,19 @@
 //!
 //! Only the fields named here are looked at, so an object is refused only if one of *those* is broken.
 
+mod constraints;
 mod group_objects;
 pub mod interner;
+mod limit_ranges;
 mod quantities;
 mod resources;
 mod shapes;
+mod volumes;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
 
 pub use self::interner::Interner;
 use self::quantities::Quantities;
@@ -19,8 +24,8 @@ use crate::model::label_syntax::{is_label_key, is_label_value};
 use crate::model::requirements::{Expression, Term, Toleration};
 use crate::model::selector::Requirement;
 use crate::model::{
-    AntiAffinityTerm, Controller, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Requirements,
-    Selector, Service, Taint, Template, Workload,
+    AffinityTerm, AntiAffinityTerm, Controller, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
+    Requirements, Selector, Service, Taint, Template, Workload,
 };
 
 /// What became of an object.
@@ -28,7 +33,7 @@ use crate::model::{
 pub enum Slimmed {
     /// It is of interest.
     Kept(Object),
-    /// It is well-formed and of no interest, such as a pod that has finished.
+    /// It is well-formed and of no interest, such as a pod that has failed.
     Uninteresting(ObjectKey),
 }
 
@@ -61,7 +66,7 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
         Kind::Node => Object::Node(Arc::new(node(&serde_json::from_str(text)?, interner))),
         Kind::Pod => {
             let object: PodObject = serde_json::from_str(text)?;
-            if object.has_finished() {
+            if object.has_failed() {
                 return Ok(Slimmed::Uninteresting(key_of(&object.metadata, interner)));
             }
             Object::Pod(Arc::new(pod(&object, interner)))
@@ -92,6 +97,10 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
             let selector = self::selector(selector, interner)?;
             Object::Workload(kind, Arc::new(Workload { key, selector }))
         }
+        Kind::PersistentVolumeClaim => Object::VolumeClaim(Arc::new(volumes::claim(text, interner)?)),
+        Kind::PersistentVolume => Object::PersistentVolume(Arc::new(volumes::volume(text, interner)?)),
+        Kind::StorageClass => Object::StorageClass(Arc::new(volumes::class(text, interner)?)),
+        Kind::LimitRange => Object::LimitRange(Arc::new(limit_ranges::read(text, interner)?)),
         Kind::Group(kind) => {
             let json::Named { metadata } = serde_json::from_str(text)?;
             let key = key_of(&metadata, interner);
@@ -106,17 +115,33 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
 }
 
 fn template(mut object: json::PodTemplate, namespace: &Name, interner: &Interner) -> Template {
-    object.spec.as_mut().map(resources::fill_in_requests);
     let labels = object.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     let pairs = labels.into_iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v));
-    let spec = object.spec.as_ref();
+    let labels = interner.labels(pairs);
+    let Some(spec) = &mut object.spec else { return Template { labels, ..Template::default() } };
+    resources::fill_in_requests(spec);
+    constraints::fill_in_host_ports(spec);
+    let by_container = resources::of_template(spec, interner);
     Template {
-        labels: interner.labels(pairs),
-        requests: interner.resources(resources::of_spec(spec, interner)),
-        requirements: spec
-            .map_or_else(Requirements::nothing, |spec| interner.requirements(requirements_of(spec))),
-        anti_affinity: spec.and_then(|spec| anti_affinity_terms(spec, namespace, interner)),
+        labels,
+        requests: interner.resources(by_container.to_resources()),
+        by_container: Arc::new(by_container),
+        requirements: interner.requirements(requirements_of(spec)),
+        anti_affinity: anti_affinity_terms(spec, namespace, interner),
+        constraints: constraints::of_template(spec, namespace, interner),
+        volumes: constraints::template_volumes(spec, interner),
+        priority_class: priority_class(spec, interner),
     }
+}
+
+/// Seconds since the epoch; 0 if nobody says.
+fn created(meta: &json::Meta) -> i64 {
+    let moment = meta.creation_timestamp.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
+    moment.map_or(0, Timestamp::as_second)
+}
+
+fn priority_class(spec: &json::PodSpec, interner: &Interner) -> Option<Name> {
+    spec.priority_class_name.as_deref().filter(|name| !name.is_empty()).map(|name| interner.name(name))
 }
 
 /// The model of a pod, also used for the pod that comes with a call.
@@ -142,12 +167,18 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
         requirements: spec
             .map_or_else(Requirements::nothing, |spec| interner.requirements(requirements_of(spec))),
         anti_affinity: spec.and_then(|spec| anti_affinity_terms(spec, &key.namespace, interner)),
+        constraints: spec.and_then(|spec| constraints::of_pod(spec, &key, interner)),
         key,
         labels,
         annotations: interner.labels(annotations),
         node,
         nominated_node: status.and_then(|status| name(&status.nominated_node_name)),
         terminating: meta.deletion_timestamp.is_some(),
+        finished: object.has_succeeded(),
+        created: created(meta),
+        scheduler: spec.and_then(|spec| name(&spec.scheduler_name)),
+        gated: spec.and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty()),
+        priority_class: spec.and_then(|spec| priority_class(spec, interner)),
         priority: spec.and_then(|spec| spec.priority).unwrap_or_default(),
         controller: controller(meta, interner),
         may_preempt: spec.and_then(|spec| spec.preemption_policy.as_deref()) != Some("Never"),
@@ -189,17 +220,17 @@ fn requirements_of(spec: &json::PodSpec) -> Requirements {
     }
 }
 
-/// Terms of required anti-affinity. One that cannot be understood is passed over: the API server admits none such.
 fn anti_affinity_terms(
     spec: &json::PodSpec,
     namespace: &Name,
     interner: &Interner,
 ) -> Option<Arc<[AntiAffinityTerm]>> {
-    let required = spec
-        .affinity
-        .as_ref()
-        .and_then(|affinity| affinity.pod_anti_affinity.as_ref())
-        .and_then(|affinity| affinity.required_during_scheduling_ignored_during_execution.as_ref())?;
+    let terms = affinity_terms(spec.affinity.as_ref()?.pod_anti_affinity.as_ref()?, namespace, interner);
+    (!terms.is_empty()).then(|| terms.into())
+}
+
+/// Required terms. One that cannot be understood is passed over: the API server admits none such.
+fn affinity_terms(affinity: &json::PodAffinity, namespace: &Name, interner: &Interner) -> Vec<AffinityTerm> {
     let read = |selector: &Option<json::SelectorObject>| {
         selector.as_ref().map(|selector| self::selector(selector.clone(), interner)).transpose()
     };
@@ -209,15 +240,15 @@ fn anti_affinity_terms(
         if namespaces.is_empty() && term.namespace_selector.is_none() {
             namespaces.push(namespace.clone());
         }
-        Some(AntiAffinityTerm {
+        Some(AffinityTerm {
             topology_key: interner.name(&term.topology_key),
             selector: read(&term.label_selector).ok()?,
             namespaces: namespaces.into(),
             namespace_selector: read(&term.namespace_selector).ok()?,
         })
     };
-    let terms: Vec<_> = required.iter().filter_map(term).collect();
-    (!terms.is_empty()).then(|| terms.into())
+    let required = affinity.required_during_scheduling_ignored_during_execution.iter().flatten();
+    required.filter_map(term).collect()
 }
 
 fn term(object: &json::NodeSelectorTerm) -> Term {

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use imbl::HashMap;
 
-pub use self::reservations::{HeldSlots, Reservation, Reservations, Slot};
+pub use self::reservations::{HeldSlots, Life, Reservation, Reservations, Slot};
 use crate::model::{GroupKey, Name, ObjectKey, Pod, Uid};
 
 /// How far a decision has come.
@@ -138,6 +138,11 @@ impl Ledger {
         self.entries.len()
     }
 
+    /// Whether no pod is under way, whatever room is kept.
+    pub fn has_nobody_under_way(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// Whether no pod is under way and no room is kept: nobody's time runs.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.reservations.is_empty()
@@ -149,13 +154,18 @@ impl Ledger {
     }
 
     /// Keeps room for the members of a group.
-    pub fn reserve(&mut self, reservation: Reservation, ttl: Duration) {
-        self.reservations.keep(reservation, self.clock, ttl);
+    pub fn reserve(&mut self, reservation: Reservation, life: Life) {
+        self.reservations.keep(reservation, self.clock, life);
+    }
+
+    /// A group is complete, or nobody of it is left.
+    pub fn begin_anew(&mut self, group: &GroupKey) {
+        self.reservations.begin_anew(group);
     }
 
     /// A member of a group got a place.
-    pub fn consume(&mut self, group: &GroupKey, pod: &Pod, host: &str) {
-        self.reservations.consume(group, pod, host);
+    pub fn consume(&mut self, group: &GroupKey, place: &Slot) {
+        self.reservations.consume(group, place);
     }
 
     /// A member of a group lost its place before it was really there.

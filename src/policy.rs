@@ -1,7 +1,9 @@
 //! Policies: pure functions of a pod, its candidate nodes and one view of the cluster.
 //!
-//! No I/O, no clock, no locks. "Does not fit" is a verdict with a reason code, never an error.
+//! No I/O, no locks, and of the clock only when to give up ([`Budget`]). "Does not fit" is a verdict with a reason code,
+//! never an error.
 
+mod budget;
 pub mod fit;
 pub mod nominated_node;
 pub mod preemption;
@@ -11,11 +13,12 @@ pub mod topology_spread;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+pub use self::budget::Budget;
 use self::preemption::Candidate;
 use crate::config::Mode;
 use crate::decision::{Decision, Detail};
 use crate::ledger::Reservation;
-use crate::model::Pod;
+use crate::model::{GroupKey, Pod};
 use crate::view::{Needs, View};
 
 /// What is asked of the policies.
@@ -33,6 +36,13 @@ pub struct Question<'a> {
     pub view: &'a View,
     /// How much is to be told beyond reason codes.
     pub detail: Detail,
+    /// Whether the caller waits for bind calls and asks again. Then the answer may stop at the first verdict that they
+    /// would settle.
+    pub may_wait: bool,
+    /// Whether the pod may be nominated to a node that is not among the candidates.
+    pub may_nominate: bool,
+    /// What the answer may cost.
+    pub budget: &'a Budget,
 }
 
 /// The scale on which kube-scheduler takes scores from an extender.
@@ -61,9 +71,18 @@ impl Purpose {
 }
 
 impl<'a> Question<'a> {
-    /// Asks about a pod and some nodes, for reason codes only.
+    /// Asks about a pod and some nodes, for reason codes only, whatever the answer costs.
     pub fn about(purpose: Purpose, pod: &'a Pod, candidates: &'a [Cow<'a, str>], view: &'a View) -> Self {
-        Self { purpose, pod, candidates, evictions: &[], view, detail: Detail::Codes }
+        let (detail, budget) = (Detail::Codes, Budget::unlimited());
+        let (may_wait, may_nominate) = (false, false);
+        Self { purpose, pod, candidates, evictions: &[], view, detail, may_wait, may_nominate, budget }
+    }
+
+    /// Whether the candidates may be a sample of the nodes that would do. kube-scheduler stops looking once it has found
+    /// enough, which are never fewer than this.
+    pub fn may_be_sample(&self) -> bool {
+        const FEWEST: usize = 100;
+        self.candidates.len() >= FEWEST && self.candidates.len() < self.view.node_count()
     }
 
     /// The pods that are taken to have left a candidate.
@@ -86,15 +105,37 @@ pub trait Policy: Send + Sync {
     /// of the candidates, of which an answer may take only some. `None` if the policy has no opinion on the pod.
     fn prepare<'a>(&'a self, question: &Question<'a>) -> Option<Box<dyn Prepared + 'a>>;
 
-    /// What the view must provide before [`Policy::restore`] is asked.
-    fn restore_needs(&self, _view: &View) -> Needs {
+    /// What the view must provide before [`Policy::owed`] is asked about these groups.
+    fn owed_needs(&self, _view: &View, _groups: &[Arc<GroupKey>]) -> Needs {
         Needs::default()
     }
 
-    /// Slots that have to be reserved for what is running already, as after a restart.
-    fn restore(&self, _view: &View) -> Vec<Reservation> {
+    /// What is owed to these groups, as far as their members in place tell. Groups that are not named keep what they
+    /// have.
+    fn owed(&self, _view: &View, _groups: &[Arc<GroupKey>]) -> Vec<Owed> {
         Vec::new()
     }
+
+    /// What the view must provide before [`Policy::plan_ahead`] is asked.
+    fn plan_needs(&self, _view: &View, _group: &GroupKey) -> Needs {
+        Needs::default()
+    }
+
+    /// What would be reserved for a group of which nobody has a place, if its first member asked now and might go anywhere.
+    fn plan_ahead(&self, _view: &View, _group: &GroupKey) -> Option<Reservation> {
+        None
+    }
+}
+
+/// What is owed to a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owed {
+    /// Nothing: nobody is missing.
+    Nothing(Arc<GroupKey>),
+    /// Room for those that are.
+    Room(Reservation),
+    /// More than there is: what is reserved stays as it is, and it is to be looked at again when room is made.
+    Short(Arc<GroupKey>),
 }
 
 /// A policy that has looked at the pod. What it does not override it has no opinion on.

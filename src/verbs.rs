@@ -16,6 +16,9 @@ mod filter;
 mod group_events;
 mod group_metrics;
 mod metrics;
+mod nominating;
+mod off_loop;
+mod owed;
 mod preempt;
 mod record;
 #[cfg(test)]
@@ -30,9 +33,13 @@ use self::filter::Attempt;
 pub use self::group_events::GroupEvents;
 pub use self::group_metrics::GroupMetrics;
 pub use self::metrics::VerbsMetrics;
+pub use self::nominating::Nominations;
+pub(crate) use self::off_loop::off_the_event_loop;
+use self::off_loop::{is_large, off_the_event_loop_if};
 pub use self::verb::Verb;
 use self::waiting::Patience;
 use crate::cluster::event_recorder::EventMetrics;
+use crate::cluster::nominator::Nominator;
 use crate::cluster::{Binder, EventRecorder, Freshness};
 use crate::config::Config;
 use crate::engine::Asked;
@@ -56,6 +63,8 @@ pub struct Verbs {
     pub interner: Arc<Interner>,
     /// Who tells people about groups.
     pub group_events: Arc<GroupEvents>,
+    /// What has been written to pods as their nominated nodes.
+    pub nominations: Nominations,
     /// Who counts.
     pub metrics: VerbsMetrics,
 }
@@ -86,6 +95,7 @@ impl Verbs {
             binder: Binder::InMemory(store.clone()),
             interner: Arc::default(),
             group_events: Arc::new(GroupEvents::new(event_recorder, GroupMetrics::register(registry)?)),
+            nominations: Nominations::new(Nominator::None),
             metrics: VerbsMetrics::register(registry, store.snapshot().engine().metrics())?,
             store,
             freshness,
@@ -95,6 +105,11 @@ impl Verbs {
     /// Answers filter, prioritize and preempt at once, without waiting for anybody. `None` for bind, which needs the API
     /// server.
     pub fn decide(&self, verb: Verb, body: &[u8]) -> Result<Option<Vec<u8>>, WireError> {
+        let takes_long = verb == Verb::Preempt || is_large(body);
+        off_the_event_loop_if(takes_long, || self.decide_here(verb, body))
+    }
+
+    fn decide_here(&self, verb: Verb, body: &[u8]) -> Result<Option<Vec<u8>>, WireError> {
         match verb {
             Verb::Filter => match self.attempt(&self.scheduling_call(body)?, Patience::None) {
                 Attempt::Answered(answer) => Ok(Some(answer)),
@@ -109,16 +124,17 @@ impl Verbs {
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let call = self.scheduling_call(body)?;
         let names = &call.candidates.names;
-        let scores = match self
-            .consult(Purpose::Prioritize, &call.pod, names, |asked: &Asked<'_>| asked.prioritize())
-        {
-            Ok(consulted) => consulted.answer,
-            // In doubt there is no preference.
-            Err(undecided) => {
-                self.record_undecided(call.pod.key(), undecided);
-                vec![0; names.len()]
-            }
-        };
+        let scores =
+            match self.consult((Purpose::Prioritize, false), &call.pod, names, |asked: &Asked<'_>| {
+                asked.prioritize()
+            }) {
+                Ok(consulted) => consulted.answer,
+                // In doubt there is no preference.
+                Err(undecided) => {
+                    self.record_undecided(call.pod.key(), undecided);
+                    vec![0; names.len()]
+                }
+            };
         Ok(reply::prioritize(names, &scores))
     }
 

@@ -12,11 +12,14 @@ mod groups;
 mod hosts;
 mod ids;
 mod namespaced;
+mod outdated;
 mod pod_index;
+mod topologies;
+mod volumes;
 
 use std::sync::Arc;
 
-use imbl::HashMap;
+use imbl::{HashMap, HashSet};
 
 use self::changes::Changes;
 use self::counters::Counters;
@@ -28,10 +31,12 @@ use self::hosts::Hosts;
 pub use self::ids::{DomainId, HostId};
 pub use self::namespaced::Namespaced;
 use self::pod_index::PodIndex;
+use self::topologies::Topologies;
+use self::volumes::Volumes;
 use crate::ledger::{Ledger, Phase};
 use crate::model::{
-    GroupKey, GroupObject, Kind, Name, Namespace, Node, Object, ObjectKey, Pod, Recogniser, Service, Uid,
-    Workload,
+    GroupKey, GroupObject, Kind, LimitRange, Name, Namespace, Node, Object, ObjectKey, Pod, Recogniser,
+    Service, Uid, Workload,
 };
 
 /// Everything a decision may depend on.
@@ -47,6 +52,9 @@ pub struct View {
     workloads: HashMap<Kind, Namespaced<Workload>>,
     /// Objects that stand behind groups, by kind.
     group_objects: HashMap<Kind, Namespaced<GroupObject>>,
+    /// Claims, volumes and storage classes.
+    volumes: Volumes,
+    limit_ranges: Namespaced<LimitRange>,
     ledger: Ledger,
     /// Pods on no node yet, by the node that is to take them: preemption made room there, or kube-scheduler
     /// is about to bind them to it.
@@ -61,12 +69,16 @@ pub struct View {
     waiting: PodIndex<Arc<GroupKey>>,
     /// Members that are about to go, with or without a place, by their replica group.
     leaving: PodIndex<Arc<GroupKey>>,
+    /// Members that have succeeded and do not come back, by their replica group.
+    finished: PodIndex<Arc<GroupKey>>,
     /// Placed pods with required anti-affinity, by its topology keys.
     pods_with_anti_affinity: PodIndex<Name>,
-    /// Whether reservations have been worked out from the running members since Berth began.
-    reservations_rebuilt: bool,
+    /// Groups whose members have changed since what is owed to them was last worked out.
+    outdated: HashSet<Arc<GroupKey>>,
+    /// Groups for which there was not all the room that they are owed.
+    short: HashSet<Arc<GroupKey>>,
     counters: Counters,
-    domains: HashMap<Name, Arc<Domains>>,
+    topologies: Topologies,
     /// What has been changed since somebody wanted to know; absent in a published view.
     changes: Option<Box<Changes>>,
 }
@@ -96,13 +108,13 @@ impl View {
     /// Whether everything that is needed is there.
     pub fn provides(&self, needs: &Needs) -> bool {
         needs.counters.iter().all(|key| self.counters.get(key).is_some())
-            && needs.topology_keys.iter().all(|key| self.domains.contains_key(key))
+            && needs.topology_keys.iter().all(|key| self.topologies.get(key).is_some())
             && needs.sums.iter().all(|(counter, key)| self.provides_sum(counter, key))
     }
 
     fn provides_sum(&self, counter: &CounterKey, key: &str) -> bool {
         let counter = self.counters.get(counter);
-        let sums = counter.and_then(|counter| counter.per_domain(key, self.domains.get(key)?));
+        let sums = counter.and_then(|counter| counter.per_domain(key, self.topologies.get(key)?));
         sums.is_some()
     }
 
@@ -116,9 +128,14 @@ impl View {
         self.counters.len()
     }
 
+    /// Of how many topology keys the domains are kept.
+    pub fn topologies(&self) -> usize {
+        self.topologies.len()
+    }
+
     /// The domains of a topology key, if they have been provided.
     pub fn domains(&self, key: &str) -> Option<&Arc<Domains>> {
-        self.domains.get(key)
+        self.topologies.get(key)
     }
 
     /// The number of the host of that name.
@@ -196,6 +213,11 @@ impl View {
         self.waiting.of(group)
     }
 
+    /// The members of a group that have succeeded and do not come back.
+    pub fn finished_members(&self, group: &GroupKey) -> impl ExactSizeIterator<Item = &Arc<Pod>> {
+        self.finished.of(group)
+    }
+
     /// All groups that have a member with a place, with those members.
     pub fn placed_groups(&self) -> impl Iterator<Item = (&Arc<GroupKey>, impl Iterator<Item = &Arc<Pod>>)> {
         self.groups.iter()
@@ -216,9 +238,9 @@ impl View {
         self.pods_with_anti_affinity.iter().map(|(key, _)| key)
     }
 
-    /// Whether reservations have been worked out from the running members since Berth began.
-    pub fn reservations_are_rebuilt(&self) -> bool {
-        self.reservations_rebuilt
+    /// Groups whose members have changed since what is owed to them was last worked out.
+    pub fn outdated_groups(&self) -> impl ExactSizeIterator<Item = &Arc<GroupKey>> {
+        self.outdated.iter()
     }
 
     /// Two views with the same number that the store published recognise every pod as a member of the same group, with
@@ -240,6 +262,11 @@ impl View {
     /// A namespace by name.
     pub fn namespace(&self, name: &str) -> Option<&Arc<Namespace>> {
         self.namespaces.get(name)
+    }
+
+    /// All namespaces.
+    pub fn namespaces(&self) -> impl Iterator<Item = &Arc<Namespace>> {
+        self.namespaces.values()
     }
 
     /// The services of a namespace.
@@ -267,6 +294,10 @@ impl View {
             Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
                 self.workloads.get(&kind).map_or(0, Namespaced::len)
             }
+            Kind::PersistentVolumeClaim => self.volumes.claims.len(),
+            Kind::PersistentVolume => self.volumes.persistent.len(),
+            Kind::StorageClass => self.volumes.classes.len(),
+            Kind::LimitRange => self.limit_ranges.len(),
             Kind::Group(_) => self.group_objects.get(&kind).map_or(0, Namespaced::len),
         }
     }
@@ -282,6 +313,14 @@ impl View {
                 let workloads = self.workloads.get(&kind).into_iter().flat_map(Namespaced::iter);
                 workloads.map(|object| Object::Workload(kind, object.clone())).collect()
             }
+            Kind::PersistentVolumeClaim => {
+                self.volumes.claims.iter().cloned().map(Object::VolumeClaim).collect()
+            }
+            Kind::PersistentVolume => {
+                self.volumes.persistent.iter().cloned().map(Object::PersistentVolume).collect()
+            }
+            Kind::StorageClass => self.volumes.classes.iter().cloned().map(Object::StorageClass).collect(),
+            Kind::LimitRange => self.limit_ranges.iter().cloned().map(Object::LimitRange).collect(),
             Kind::Group(group) => {
                 let objects = self.group_objects.get(&kind).into_iter().flat_map(Namespaced::iter);
                 objects.map(|object| Object::Group(group, object.clone())).collect()
@@ -296,7 +335,7 @@ impl View {
         if let Some(pod) = shown
             && let Some(node) = &pod.node
         {
-            return Some((node, pod));
+            return (!pod.finished).then_some((node, pod));
         }
         let entry = self.ledger.get(uid)?;
         match &entry.phase {
@@ -310,7 +349,11 @@ impl View {
         if let Some((node, pod)) = self.placement(uid) {
             return PodState::Placed(node.clone(), pod.clone());
         }
-        self.pods.get(uid).map_or(PodState::Unknown, |pod| PodState::Waiting(pod.clone()))
+        match self.pods.get(uid) {
+            Some(pod) if pod.finished => PodState::Finished(pod.clone()),
+            Some(pod) => PodState::Waiting(pod.clone()),
+            None => PodState::Unknown,
+        }
     }
 }
 
@@ -320,19 +363,27 @@ enum PodState {
     Placed(Name, Arc<Pod>),
     /// On none.
     Waiting(Arc<Pod>),
+    /// It has succeeded.
+    Finished(Arc<Pod>),
     /// Not shown by the watch, and on no node that anybody knows of.
     Unknown,
 }
 
 impl PodState {
-    fn is_terminating(&self) -> bool {
-        matches!(self, PodState::Waiting(pod) if pod.terminating)
+    /// Whether the pod is on this node.
+    fn is_on(&self, node: &Name) -> bool {
+        matches!(self, PodState::Placed(place, _) if place == node)
+    }
+
+    /// Whether nobody is to come back to the place that the pod had.
+    fn is_over(&self) -> bool {
+        matches!(self, PodState::Waiting(pod) if pod.terminating) || matches!(self, PodState::Finished(_))
     }
 
     /// The pod, if it is known.
     fn pod(&self) -> Option<&Pod> {
         match self {
-            PodState::Placed(_, pod) | PodState::Waiting(pod) => Some(pod),
+            PodState::Placed(_, pod) | PodState::Waiting(pod) | PodState::Finished(pod) => Some(pod),
             PodState::Unknown => None,
         }
     }
@@ -341,7 +392,9 @@ impl PodState {
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (PodState::Placed(n, p), PodState::Placed(m, q)) => n == m && Arc::ptr_eq(p, q),
-            (PodState::Waiting(p), PodState::Waiting(q)) => Arc::ptr_eq(p, q),
+            (PodState::Waiting(p), PodState::Waiting(q)) | (PodState::Finished(p), PodState::Finished(q)) => {
+                Arc::ptr_eq(p, q)
+            }
             (PodState::Unknown, PodState::Unknown) => true,
             _ => false,
         }

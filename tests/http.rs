@@ -5,6 +5,7 @@ mod http {
     mod answers;
     mod bad_input;
     mod bounds;
+    mod liveness;
     mod reload;
     mod stopping;
 }

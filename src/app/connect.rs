@@ -9,6 +9,7 @@ use super::{Shared, Source};
 use crate::cluster::api::Api;
 use crate::cluster::binder::ApiBinder;
 use crate::cluster::event_recorder::EventMetrics;
+use crate::cluster::nominator::Nominator;
 use crate::cluster::snapshot_file::{self, Loaded, SnapshotMetrics};
 use crate::cluster::watch::Follower;
 use crate::cluster::{Binder, EventRecorder, WatchMetrics};
@@ -23,6 +24,8 @@ pub(super) struct Connected {
     pub(super) binder: Binder,
     /// Who posts Events.
     pub(super) event_recorder: EventRecorder,
+    /// Who writes nominations.
+    pub(super) nominator: Nominator,
     /// What keeps the cache current and posts Events.
     pub(super) services: Vec<Service>,
 }
@@ -47,6 +50,7 @@ pub(super) async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<
         api: None,
         binder: Binder::InMemory(shared.store.clone()),
         event_recorder: EventRecorder::silent(event_metrics),
+        nominator: Nominator::None,
         services: Vec::new(),
     })
 }
@@ -81,8 +85,8 @@ fn follow(
     let (event_recorder, poster) = EventRecorder::posting(client.clone(), event_metrics);
     services.push(Service::new("events", move || poster.clone().run()));
     let patience = shared.store.snapshot().config().server.timeouts.bind.0;
-    let binder = Binder::Api(ApiBinder::new(client, patience));
-    Connected { api: Some(api), binder, event_recorder, services }
+    let binder = Binder::Api(ApiBinder::new(client.clone(), patience));
+    Connected { api: Some(api), binder, event_recorder, nominator: Nominator::Api(client), services }
 }
 
 async fn client(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Client> {

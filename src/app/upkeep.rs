@@ -10,11 +10,15 @@ use crate::store::Store;
 use crate::verbs::GroupEvents;
 
 const TICK: Duration = Duration::from_secs(1);
+/// The most that one tick may let the ledger's clock run on. Whoever was stopped for longer (a debugger, a suspended
+/// machine) has heard of nothing meanwhile, and must not give up what was promised before it has.
+const LONGEST_TICK: Duration = Duration::from_secs(2);
 const SWEEP_EVERY: u32 = 60;
-/// A counter that no call asked for during so many sweeps is dropped; it is made again when needed.
+/// What is kept for calls that ask for it, and no call asked for during so many sweeps, is dropped; it is made again when
+/// needed.
 const IDLE_SWEEPS: u64 = 10;
 
-/// Expires ledger entries, and drops counters, strings and news that nobody uses.
+/// Expires ledger entries, and drops counters, domains, strings and news that nobody uses.
 #[derive(Clone)]
 pub(super) struct Upkeep {
     /// Where the ledger and the counters are.
@@ -35,7 +39,7 @@ impl Upkeep {
         let mut last = Instant::now();
         loop {
             tokio::time::sleep(TICK).await;
-            let elapsed = last.elapsed();
+            let elapsed = last.elapsed().min(LONGEST_TICK);
             last = Instant::now();
             // While the pod watch is cut, no confirmation can arrive, so nobody's time runs.
             let watching = freshness.staleness(Kind::Pod).is_zero();
@@ -44,9 +48,9 @@ impl Upkeep {
             }
             ticks = ticks.wrapping_add(1);
             if ticks.is_multiple_of(SWEEP_EVERY) {
-                if store.view().counters() > 0 {
+                if store.view().counters() + store.view().topologies() > 0 {
                     store.write(|view| {
-                        view.sweep_counters(IDLE_SWEEPS);
+                        view.sweep_unused(IDLE_SWEEPS);
                         Vec::new()
                     });
                 }

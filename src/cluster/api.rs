@@ -192,9 +192,10 @@ impl Api {
     }
 }
 
-/// Finished pods hold no room; leaving them out on the server's side saves their transfer.
+/// Failed pods hold no room and others come in their stead; leaving them out on the server's side saves their transfer.
+/// Of those that have succeeded, members of groups must not be waited for.
 fn field_selector(kind: Kind) -> Option<String> {
-    (kind == Kind::Pod).then(|| "status.phase!=Succeeded,status.phase!=Failed".to_owned())
+    (kind == Kind::Pod).then(|| "status.phase!=Failed".to_owned())
 }
 
 fn version_of(raw: &RawValue) -> Option<String> {

@@ -53,27 +53,34 @@ pub async fn compare(api: &Api, store: &Store) -> Result<Comparison, ApiError> {
 
 async fn once(api: &Api, store: &Store) -> Result<Comparison, ApiError> {
     let mut comparison = Comparison::default();
-    for kind in Kind::ALL {
+    let listens = store.view().recogniser().listens();
+    // What is not watched cannot differ.
+    for kind in Kind::ALL.into_iter().filter(|kind| listens || !kind.is_for_members()) {
         let served = match served(api, kind).await {
             Err(error) if !kind.is_built_in() && error.is_absent() => Vec::new(),
             served => served?,
         };
         comparison.compared += served.len();
-        let served = served.into_iter().map(|object| introduced(object, &store.view())).collect();
+        let served = served.into_iter().filter_map(|object| introduced(object, &store.view())).collect();
         diff(kind, served, store.view().objects(kind), &mut comparison.differences);
     }
     comparison.ledger = store.view().ledger().len();
     Ok(comparison)
 }
 
-/// What depends on settings is filled in by the view only.
-fn introduced(object: Object, view: &View) -> Object {
+/// What depends on settings, or on other objects, is filled in by the view only, and so is which of the finished pods are
+/// kept.
+fn introduced(object: Object, view: &View) -> Option<Object> {
     match object {
         Object::Pod(mut pod) => {
             view.recognise_group(&mut pod);
-            Object::Pod(pod)
+            pod.is_kept().then_some(Object::Pod(pod))
         }
-        other => other,
+        Object::Group(kind, mut group) => {
+            view.fill_in_defaults(&mut group);
+            Some(Object::Group(kind, group))
+        }
+        other => Some(other),
     }
 }
 

@@ -28,7 +28,7 @@ const BATCH: usize = 256;
 const SILENCE: Duration = Duration::from_secs(30);
 /// What is reopened within this time counts as never cut.
 const REOPENING: Duration = Duration::from_secs(2);
-/// How often to look whether an optional kind has been installed.
+/// How often to look whether an optional kind has been installed, or groups have been switched on.
 const ABSENT: Duration = Duration::from_secs(30);
 /// The first and the longest pause after a failure.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(3));
@@ -93,8 +93,11 @@ impl Follower {
     }
 
     /// One list if there is no version to go on from, and one watch until it ends. An optional kind that is not
-    /// served, or not to us, is sat out.
+    /// served, or not to us, is sat out, and so is one that is of no interest while groups are switched off.
     async fn round(&self, kind: Kind, progress: &mut Progress) -> Result<(), ApiError> {
+        if kind.is_for_members() && !self.store.view().recogniser().listens() {
+            return self.sit_out(kind, progress).await;
+        }
         match self.list_and_watch(kind, progress).await {
             Err(error) if !kind.is_built_in() && error.is_absent() => {
                 tracing::debug!(kind = kind.label(), %error, "optional kind is not there");
@@ -168,7 +171,7 @@ impl Follower {
         failure.map_or(Ok(()), Err)
     }
 
-    /// An optional kind that is not there is complete as it is: empty.
+    /// A kind that is not there, or of no interest, is complete as it is: empty.
     async fn sit_out(&self, kind: Kind, progress: &mut Progress) -> Result<(), ApiError> {
         progress.version = None;
         self.store.apply([Change::Replace(kind, Vec::new())]);

@@ -6,7 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::schema::{LabelSelector, Mode};
 use super::validate::Wrong;
 use super::{ShortDuration, selector};
-use crate::model::group::recognition::{Audience, DefaultTopologyRequest, Recogniser, Rule, Size};
+use crate::model::group::recognition::{
+    Audience, DefaultTopologyRequest, ExclusiveLimits, Recogniser, Rule, Size,
+};
 use crate::model::group::{Scope, Source, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, Selector};
@@ -29,6 +31,10 @@ pub struct ReplicaGroups {
     pub packing: Packing,
     /// How long room is kept for members still to come while none of them comes.
     pub reservation_ttl: ShortDuration,
+    /// Whether plans are written to the waiting members as their nominated nodes.
+    pub nominate: bool,
+    /// What one tenant may claim of everybody's cluster.
+    pub limits: GroupLimits,
     /// Whether a domain counts as large enough if lower-priority pods can be evicted from it. Switch it off where
     /// kube-scheduler's preemption is.
     pub count_on_preemption: bool,
@@ -44,7 +50,48 @@ impl Default for ReplicaGroups {
             spread_topology: "topology.kubernetes.io/zone".to_owned(),
             packing: Packing::default(),
             reservation_ttl: ShortDuration::seconds(60),
+            nominate: true,
+            limits: GroupLimits::default(),
             count_on_preemption: true,
+        }
+    }
+}
+
+/// What one tenant may claim of everybody's cluster, whatever it writes into its pods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct GroupLimits {
+    /// How many members a group may have.
+    pub members: u32,
+    /// How many members still to come may have room kept for them at a time, of all groups of a namespace.
+    pub slots_per_namespace: usize,
+    /// How long room may be kept for a group that is not complete, however many members come meanwhile.
+    pub longest_reservation: ShortDuration,
+    /// From whom a group may keep a domain to itself at most, when pods ask for it.
+    pub widest_exclusive: Exclusive,
+    /// The same for some namespaces; the first that matches wins.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclusive_by_namespace: Vec<ExclusiveLimit>,
+}
+
+/// From whom groups of some namespaces may keep a domain to themselves at most.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExclusiveLimit {
+    /// The namespaces.
+    pub namespaces: Vec<String>,
+    /// From whom.
+    pub widest: Exclusive,
+}
+
+impl Default for GroupLimits {
+    fn default() -> Self {
+        Self {
+            members: 1024,
+            slots_per_namespace: 2048,
+            longest_reservation: ShortDuration::seconds(15 * 60),
+            widest_exclusive: Exclusive::Namespace,
+            exclusive_by_namespace: Vec::new(),
         }
     }
 }
@@ -189,6 +236,27 @@ impl ReplicaGroups {
             sources: sources.chain((!self.rules.is_empty()).then_some(Source::Rule)).collect(),
             rules: self.rules.iter().map(rule).collect(),
             defaults: self.default_topologies.iter().map(default).collect(),
+            exclusive_limits: self.limits.exclusive_limits(),
+        }
+    }
+}
+
+impl GroupLimits {
+    fn exclusive_limits(&self) -> ExclusiveLimits {
+        let names =
+            |limit: &ExclusiveLimit| limit.namespaces.iter().map(|name| name.as_str().into()).collect();
+        let by_namespace =
+            self.exclusive_by_namespace.iter().map(|limit| (names(limit), limit.widest.scope())).collect();
+        ExclusiveLimits { widest: self.widest_exclusive.scope(), by_namespace }
+    }
+}
+
+impl Exclusive {
+    fn scope(self) -> Scope {
+        match self {
+            Exclusive::Set => Scope::Set,
+            Exclusive::Namespace => Scope::Namespace,
+            Exclusive::Cluster => Scope::Cluster,
         }
     }
 }
@@ -205,11 +273,7 @@ fn topology_request(topology: &Topology) -> TopologyRequest {
     TopologyRequest {
         required: key(&topology.required),
         preferred: key(&topology.preferred),
-        exclusive: topology.exclusive.map(|exclusive| match exclusive {
-            Exclusive::Set => Scope::Set,
-            Exclusive::Namespace => Scope::Namespace,
-            Exclusive::Cluster => Scope::Cluster,
-        }),
+        exclusive: topology.exclusive.map(Exclusive::scope),
     }
 }
 
@@ -254,6 +318,15 @@ pub fn validate(config: &ReplicaGroups) -> Result<(), Wrong> {
     }
     if !config.spread_topology.is_empty() {
         key("replicaGroups.spreadTopology", &config.spread_topology)?;
+    }
+    let limits = &config.limits;
+    if limits.members == 0 || limits.slots_per_namespace == 0 {
+        let field = if limits.members == 0 { "members" } else { "slotsPerNamespace" };
+        return Err(Wrong::new(&format!("replicaGroups.limits.{field}"), "must be at least 1"));
+    }
+    if limits.longest_reservation.0 < config.reservation_ttl.0 {
+        let path = "replicaGroups.limits.longestReservation";
+        return Err(Wrong::new(path, "must not be shorter than replicaGroups.reservationTtl"));
     }
     if config.reservation_ttl.0.is_zero() {
         return Err(Wrong::new("replicaGroups.reservationTtl", "must be longer than 0s"));

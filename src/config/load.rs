@@ -119,6 +119,7 @@ mod tests {
             ("server: {limits: {maxInFlight: 0}}", "server.limits.maxInFlight"),
             ("server: {timeouts: {idle: 90s}}", "server.timeouts.idle"),
             ("server: {timeouts: {body: soon}}", "server.timeouts.body"),
+            ("server: {timeouts: {decision: 0s}}", "server.timeouts.decision"),
             ("server: {tls: {certFile: a}}", "server.tls"),
         ] {
             let error = parse(&format!("{HEAD}{text}\n")).expect_err(text).to_string();

@@ -327,6 +327,10 @@ pub struct Timeouts {
     pub bind: ShortDuration,
     /// For the bind call of the pod before, where a hard limit depends on it; a tenth of this where only scores do.
     pub placement: ShortDuration,
+    /// For one decision, from the decoded call to the answer. Beyond it filter answers with an error, prioritize has no
+    /// preference and preempt keeps every candidate. Far below kube-scheduler's patience with us, for it decides about
+    /// one pod at a time.
+    pub decision: ShortDuration,
     /// For requests under way when told to stop. Takes effect at the next start.
     pub drain: ShortDuration,
 }
@@ -338,6 +342,7 @@ impl Default for Timeouts {
             body: ShortDuration::seconds(10),
             bind: ShortDuration::seconds(4),
             placement: ShortDuration::millis(200),
+            decision: ShortDuration::millis(500),
             drain: ShortDuration::seconds(15),
         }
     }

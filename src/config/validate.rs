@@ -50,6 +50,7 @@ pub(crate) fn validate(config: &Config) -> Result<(), Wrong> {
     for (path, value) in [
         ("server.timeouts.body", server.timeouts.body),
         ("server.timeouts.bind", server.timeouts.bind),
+        ("server.timeouts.decision", server.timeouts.decision),
         ("server.stalenessLimit", server.staleness_limit),
         ("server.ledgerTtl", server.ledger_ttl),
     ] {

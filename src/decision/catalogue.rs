@@ -34,6 +34,10 @@ impl Reason {
                 "The node lacks the label that a `DoNotSchedule` default spreads over.",
                 "Label the node, or choose a key that all nodes carry.",
             ),
+            Reason::SpreadOutsideSample => entry(
+                "kube-scheduler offers a sample of the nodes, and only others keep within `maxSkew`.",
+                "Nothing: the pod is nominated to such a node and tried again within seconds.",
+            ),
             Reason::SpreadNodeUnknown => entry(
                 "kube-scheduler knows the node and Berth's watch does not show it yet.",
                 "Nothing, if it passes within seconds; otherwise look at `berth_cache_staleness_seconds`.",
@@ -58,6 +62,19 @@ impl Reason {
                 "Whether the group fits depends on a pod that was offered nodes and whose bind call has not come.",
                 "Nothing: the pod is tried again within a second.",
             ),
+            Reason::GroupDomainUnknown => entry(
+                "A member runs on a node that is gone or lacks the label of the required topology, so that nobody can tell \
+                 which domain the others have to join.",
+                "Nothing, if the node comes back or its pods are cleaned up; otherwise label the node or delete the member.",
+            ),
+            Reason::OutsideSample => entry(
+                "kube-scheduler offers a sample of the nodes, and the group's room is on others.",
+                "Nothing: the pod is nominated to a node of its group's domain and tried again within seconds.",
+            ),
+            Reason::CacheContradicted => entry(
+                "kube-scheduler sees room for the pod on this node, and Berth's watch shows the node full or not at all.",
+                "Nothing, if it passes within seconds; otherwise look at `berth_cache_staleness_seconds`.",
+            ),
             Reason::ReservedForGroup => entry(
                 "The room on this node is reserved for members of a replica group of the same or a higher priority.",
                 "Wait until the group is complete or its reservation expires (`replicaGroups.reservationTtl`).",
@@ -68,7 +85,7 @@ impl Reason {
             ),
             Reason::MemberDoesNotFitHere => entry(
                 "The whole group fits into the domain, but not if this member takes this node.",
-                "Check the member's own node selector, affinity, tolerations and anti-affinity.",
+                "Check the member's own node selector, affinity, tolerations, anti-affinity, host ports and volumes.",
             ),
             Reason::OwnDomainExclusive => entry(
                 "Running members fix the group's domain, and another group has that domain to itself.",
@@ -118,6 +135,14 @@ impl Reason {
                 "The whole group does not fit into the cluster.",
                 "Add nodes, free room, or make the group smaller.",
             ),
+            Reason::GroupTooLarge => entry(
+                "The group has more members than `replicaGroups.limits.members` allows.",
+                "Make the group smaller, or ask the operator to raise the limit.",
+            ),
+            Reason::NamespaceSlotsUsedUp => entry(
+                "Room for `replicaGroups.limits.slotsPerNamespace` members still to come is kept in this namespace already.",
+                "Wait until a group of the namespace is complete, or ask the operator to raise the limit.",
+            ),
             Reason::InvalidGroupSize => entry(
                 "The annotation `berth.dev/group-size` is no number from 1 to 10000.",
                 "Correct the annotation.",
@@ -132,6 +157,17 @@ impl Reason {
             Reason::InvalidTopologyKey => entry(
                 "The annotation `berth.dev/required-topology` or `berth.dev/preferred-topology` is no label key.",
                 "Correct the annotation.",
+            ),
+            Reason::TooManyUnlikeMembers => entry(
+                "The missing members of the group differ in requests, requirements or anti-affinity in more than 256 ways.",
+                "Let members share templates, or divide the group.",
+            ),
+            Reason::TooManySubgroups => {
+                entry("The group has more than 256 subgroups.", "Make subgroups larger, or divide the group.")
+            }
+            Reason::TooManyAntiAffinityTerms => entry(
+                "A member has more than 16 terms of required anti-affinity, or all members together name more than 16 topology keys in them.",
+                "Use fewer terms; one selector can match several values.",
             ),
         }
     }
@@ -152,6 +188,10 @@ impl Undecided {
             Undecided::PlacementUnknown => entry(
                 "Every node that is left depends on a pod whose bind call has not come, or on a node not shown yet.",
                 "Nothing: kube-scheduler tries again after its backoff.",
+            ),
+            Undecided::DecisionTimeout => entry(
+                "The decision would have taken longer than `server.timeouts.decision`.",
+                "Make the pod's group simpler: fewer unlike members, fewer anti-affinity terms. kube-scheduler tries again after its backoff.",
             ),
             Undecided::InternalError => entry(
                 "A policy failed. The log has the place, `berth_panics_total` counts it.",

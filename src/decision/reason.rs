@@ -57,6 +57,8 @@ reasons! {
     SkewUndecided: TOPOLOGY_SPREAD, UndecidedResolvable;
     /// The node lacks the label of a `DoNotSchedule` constraint.
     SpreadLabelMissing: TOPOLOGY_SPREAD, Final;
+    /// A node would do, but none of those that kube-scheduler offers: it looked at a sample.
+    SpreadOutsideSample: TOPOLOGY_SPREAD, Undecided;
     /// The watch does not show the node yet.
     SpreadNodeUnknown: TOPOLOGY_SPREAD, UndecidedResolvable;
     /// Members of the group run in another domain of the required topology.
@@ -69,6 +71,12 @@ reasons! {
     SlotsOfOtherMembers: REPLICA_GROUP, Final;
     /// Whether the group fits depends on a pod whose node is not known yet.
     GroupUndecided: REPLICA_GROUP, Undecided;
+    /// A member runs where its domain cannot be told.
+    GroupDomainUnknown: REPLICA_GROUP, Undecided;
+    /// The group has room, but on none of the nodes that kube-scheduler offers: it looked at a sample.
+    OutsideSample: REPLICA_GROUP, Undecided;
+    /// kube-scheduler sees room for the member on the node, and the watch does not.
+    CacheContradicted: REPLICA_GROUP, Undecided;
     /// The room that the pod would use is reserved for a group.
     ReservedForGroup: REPLICA_GROUP, Resolvable;
     /// It would be needed for a group if a pod whose node is not known yet took the rest.
@@ -99,6 +107,10 @@ reasons! {
     ClusterNeedsPreemption: REPLICA_GROUP, Resolvable;
     /// The whole group does not fit into the cluster.
     ClusterTooSmall: REPLICA_GROUP, Final;
+    /// The group has more members than the operator allows.
+    GroupTooLarge: REPLICA_GROUP, Final;
+    /// All the room that may be kept for groups of the namespace is kept already.
+    NamespaceSlotsUsedUp: REPLICA_GROUP, Final;
     /// The annotation `berth.dev/group-size` makes no sense.
     InvalidGroupSize: REPLICA_GROUP, Final;
     /// The annotation `berth.dev/group-index` makes no sense.
@@ -107,6 +119,12 @@ reasons! {
     InvalidExclusive: REPLICA_GROUP, Final;
     /// A topology annotation is no label key.
     InvalidTopologyKey: REPLICA_GROUP, Final;
+    /// The missing members differ in more ways than are looked at.
+    TooManyUnlikeMembers: REPLICA_GROUP, Final;
+    /// The group has more subgroups than are looked at.
+    TooManySubgroups: REPLICA_GROUP, Final;
+    /// The members have more terms of required anti-affinity, or name more topology keys in them, than are looked at.
+    TooManyAntiAffinityTerms: REPLICA_GROUP, Final;
 }
 
 impl Reason {
@@ -127,10 +145,15 @@ impl Reason {
     pub const fn distance(self) -> u8 {
         match self {
             Reason::SkewUndecided
+            | Reason::SpreadOutsideSample
             | Reason::SpreadNodeUnknown
             | Reason::GroupUndecided
+            | Reason::GroupDomainUnknown
+            | Reason::CacheContradicted
+            | Reason::OutsideSample
             | Reason::ReservationUndecided => 0,
             Reason::ReservedForGroup
+            | Reason::NamespaceSlotsUsedUp
             | Reason::OwnDomainReserved
             | Reason::DomainReserved
             | Reason::ClusterReserved => 1,
@@ -148,10 +171,14 @@ impl Reason {
             | Reason::GroupInOtherDomain
             | Reason::OutsideGroupDomain
             | Reason::GroupLabelMissing => 5,
-            Reason::InvalidGroupSize
+            Reason::GroupTooLarge
+            | Reason::InvalidGroupSize
             | Reason::InvalidGroupIndex
             | Reason::InvalidExclusive
-            | Reason::InvalidTopologyKey => 6,
+            | Reason::InvalidTopologyKey
+            | Reason::TooManyUnlikeMembers
+            | Reason::TooManySubgroups
+            | Reason::TooManyAntiAffinityTerms => 6,
         }
     }
 }
@@ -165,16 +192,19 @@ pub enum Undecided {
     CacheStale,
     /// Every node that is left depends on a placement or a node that is not known yet.
     PlacementUnknown,
+    /// The decision would have taken longer than it may.
+    DecisionTimeout,
     /// A policy failed.
     InternalError,
 }
 
 impl Undecided {
     /// Every cause, for metrics that exist from the start and for the docs.
-    pub const ALL: [Undecided; 4] = [
+    pub const ALL: [Undecided; 5] = [
         Undecided::CacheNotSynced,
         Undecided::CacheStale,
         Undecided::PlacementUnknown,
+        Undecided::DecisionTimeout,
         Undecided::InternalError,
     ];
 
@@ -184,6 +214,7 @@ impl Undecided {
             Undecided::CacheNotSynced => "CacheNotSynced",
             Undecided::CacheStale => "CacheStale",
             Undecided::PlacementUnknown => "PlacementUnknown",
+            Undecided::DecisionTimeout => "DecisionTimeout",
             Undecided::InternalError => "InternalError",
         }
     }

@@ -159,6 +159,9 @@ mod tests {
     use crate::cluster::snapshot_file;
     use crate::demo::workload::CACHE;
     use crate::json::Interner;
+    use crate::model::Kind;
+    use crate::view::View;
+    use crate::view::change::Change;
 
     #[test]
     fn every_pod_said_to_run_has_its_place() {
@@ -173,8 +176,14 @@ mod tests {
         let cluster = Cluster::built_in();
         let loaded = snapshot_file::parse(&cluster.snapshot(), &Interner::default()).expect("a snapshot");
         assert_eq!((loaded.other_kinds, loaded.undecodable), (0, 0));
+        let mut view = View::default();
+        let counted = [Kind::Pod, Kind::Node, Kind::Namespace].map(|kind| {
+            loaded.objects.iter().cloned().for_each(|object| drop(view.apply(Change::Upsert(object))));
+            view.count(kind)
+        });
+        assert_eq!(counted, [CACHE.replicas, 60, 1]);
         // One namespace, and a service and a controller for each workload but the Job.
-        assert_eq!(loaded.objects.len(), 1 + 60 + 16 + CACHE.replicas);
+        assert_eq!(loaded.objects.len(), 1 + 60 + 16 + CACHE.replicas + 1);
     }
 
     #[test]

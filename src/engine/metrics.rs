@@ -50,7 +50,7 @@ impl EngineMetrics {
             create_series(rejections, Reason::ALL.iter().map(|reason| [reason.policy(), reason.code()]));
         }
         create_series(&metrics.nominated_nodes, Nominated::LABELS.map(|result| [result]));
-        create_series(&metrics.panics, [["restore"]]);
+        create_series(&metrics.panics, [["owed"], ["plan"]]);
         Ok(metrics)
     }
 

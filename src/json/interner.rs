@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 
-use crate::model::{Labels, Name, Requirements, Resources};
+use crate::model::{Labels, Name, PodConstraints, Requirements, Resources};
 
 /// Hands out one shared copy per distinct string, label set and set of requests.
 ///
@@ -17,6 +17,7 @@ pub struct Interner {
     label_sets: DashMap<Labels, ()>,
     resources: DashMap<Arc<Resources>, ()>,
     requirements: DashMap<Arc<Requirements>, ()>,
+    constraints: DashMap<Arc<PodConstraints>, ()>,
 }
 
 impl Interner {
@@ -54,8 +55,17 @@ impl Interner {
         self.requirements.entry(Arc::new(requirements)).or_default().key().clone()
     }
 
+    /// The shared copy of `constraints`; pods of one workload occupy the same ports.
+    pub fn constraints(&self, constraints: PodConstraints) -> Arc<PodConstraints> {
+        if let Some(known) = self.constraints.get(&constraints) {
+            return known.key().clone();
+        }
+        self.constraints.entry(Arc::new(constraints)).or_default().key().clone()
+    }
+
     /// Forgets what is not in use any more. Names go last: the others hold some.
     pub fn sweep(&self) {
+        self.constraints.retain(|constraints, ()| Arc::strong_count(constraints) > 1);
         self.requirements.retain(|requirements, ()| Arc::strong_count(requirements) > 1);
         self.resources.retain(|resources, ()| Arc::strong_count(resources) > 1);
         self.label_sets.retain(|labels, ()| labels.is_shared());
@@ -64,7 +74,8 @@ impl Interner {
 
     /// How many strings and sets are held.
     pub fn len(&self) -> usize {
-        self.names.len() + self.label_sets.len() + self.resources.len() + self.requirements.len()
+        let sets = self.label_sets.len() + self.resources.len() + self.requirements.len();
+        self.names.len() + sets + self.constraints.len()
     }
 
     /// Whether nothing is held.

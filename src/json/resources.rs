@@ -3,31 +3,26 @@
 //! ```text
 //!   containers, each:  spec                     to be placed
 //!                      max(spec, status)        on a node; without spec if its resize cannot be done
-//!   their sum, but at least what the start needs:
-//!                      each init container with the sidecars started before it
-//!   CPU, memory and huge pages of the pod as a whole, if it names them, take the place of all that
-//!   + overhead
+//!   the pod:           as [`PodRequests`] adds them up
 //! ```
-
-use std::collections::BTreeMap;
 
 use super::Quantities;
 use super::shapes::{
     ContainerObject, ContainerStatus, NodeObject, PodObject, PodSpec, PodStatus, ResourcesObject,
 };
 use crate::json::Interner;
-use crate::model::resources::is_scalar;
-use crate::model::{Quantity, Resources};
+use crate::model::pod_requests::{self, InitContainer, raise};
+use crate::model::{Name, PodRequests, Quantity, Resources};
 
-type Amounts<'a> = BTreeMap<&'a str, Quantity>;
+type Amounts<'a> = pod_requests::Amounts<&'a str>;
 
 /// What a pod asks for while it is to be placed, and what it takes once it is.
 pub fn of_pod(pod: &PodObject, interner: &Interner) -> (Resources, Resources) {
     let Some(spec) = &pod.spec else { return (Resources::default(), Resources::default()) };
-    let specified = requests(spec, None);
+    let specified = requests(spec, None).total();
     let asked = resources(&specified, interner, |amount| amount.max(0));
     let told = pod.status.as_ref().filter(|status| status.tells_of_resources());
-    let in_force = told.map_or(specified, |_| requests(spec, told));
+    let in_force = told.map_or(specified, |_| requests(spec, told).total());
     let taken = resources(&in_force, interner, |amount| amount);
     (asked, taken)
 }
@@ -43,11 +38,9 @@ pub fn fill_in_requests(spec: &mut PodSpec) {
     }
 }
 
-/// What a pod made from this will ask for.
-pub fn of_spec(spec: Option<&PodSpec>, interner: &Interner) -> Resources {
-    spec.map_or_else(Resources::default, |spec| {
-        resources(&requests(spec, None), interner, |amount| amount.max(0))
-    })
+/// What the containers of a pod made from this will ask for.
+pub fn of_template(spec: &PodSpec, interner: &Interner) -> PodRequests<Name> {
+    requests(spec, None).with_names(|name| interner.name(name))
 }
 
 /// What a node has to give, and to how many pods.
@@ -59,57 +52,39 @@ pub fn of_node(node: &NodeObject, interner: &Interner) -> (Resources, i64) {
 }
 
 fn resources(amounts: &Amounts<'_>, interner: &Interner, keep: impl Fn(i64) -> i64) -> Resources {
-    let of = |name: &str| amounts.get(name).copied().unwrap_or(Quantity::ZERO);
-    let scalars = amounts.iter().filter(|(name, _)| is_scalar(name));
-    Resources::new(
-        keep(of("cpu").milli_value()),
-        keep(of("memory").value()),
-        keep(of("ephemeral-storage").value()),
-        scalars.map(|(name, amount)| (interner.name(name), keep(amount.value()))),
-    )
+    pod_requests::to_resources(amounts, |name| interner.name(name), keep)
 }
 
 /// `told` is what the status has to say about resources, for a pod on a node.
-fn requests<'a>(spec: &'a PodSpec, told: Option<&'a PodStatus>) -> Amounts<'a> {
-    let mut sum = Amounts::new();
-    for container in spec.containers.iter().flatten() {
-        add(&mut sum, &effective(container, told));
-    }
-    let (mut sidecars, mut start) = (Amounts::new(), Amounts::new());
-    for container in spec.init_containers.iter().flatten() {
-        let sidecar = container.restart_policy.as_deref() == Some("Always");
+fn requests<'a>(spec: &'a PodSpec, told: Option<&'a PodStatus>) -> PodRequests<&'a str> {
+    let init_container = |container: &'a ContainerObject| {
+        let is_sidecar = container.is_sidecar();
         // Containers that end are not resized.
-        let mut needed = effective(container, told.filter(|_| sidecar));
-        if sidecar {
-            add(&mut sum, &needed);
-            add(&mut sidecars, &needed);
-            raise(&mut start, &sidecars);
-        } else {
-            add(&mut needed, &sidecars);
-            raise(&mut start, &needed);
-        }
+        InitContainer { is_sidecar, requests: effective(container, told.filter(|_| is_sidecar)) }
+    };
+    PodRequests {
+        containers: spec.containers.iter().flatten().map(|container| effective(container, told)).collect(),
+        init_containers: spec.init_containers.iter().flatten().map(init_container).collect(),
+        as_a_whole: as_a_whole(spec, told),
+        overhead: amounts(spec.overhead.as_ref()),
     }
-    raise(&mut sum, &start);
-    as_a_whole(spec, told, &mut sum);
-    add(&mut sum, &amounts(spec.overhead.as_ref()));
-    sum
 }
 
 /// Requests of the pod as a whole replace those of its containers.
-fn as_a_whole<'a>(spec: &'a PodSpec, told: Option<&'a PodStatus>, sum: &mut Amounts<'a>) {
+fn as_a_whole<'a>(spec: &'a PodSpec, told: Option<&'a PodStatus>) -> Amounts<'a> {
     let counts = |name: &str| matches!(name, "cpu" | "memory") || name.starts_with("hugepages-");
     let specified = amounts(spec.resources.as_ref().and_then(|resources| resources.requests.as_ref()));
     let told = told.and_then(|status| Some((status, status.resources.as_ref()?)));
     let effective = told.map(|(status, actual)| {
         largest(status, specified.clone(), actual, status.allocated_resources.as_ref())
     });
-    for (name, amount) in specified.into_iter().filter(|(name, _)| counts(name)) {
-        let amount = match &effective {
-            Some(effective) => effective.get(name).copied().unwrap_or(Quantity::ZERO),
-            None => amount,
-        };
-        sum.insert(name, amount);
-    }
+    let counted = specified.into_iter().filter(|(name, _)| counts(name));
+    counted
+        .map(|(name, amount)| match &effective {
+            Some(effective) => (name, effective.get(name).copied().unwrap_or(Quantity::ZERO)),
+            None => (name, amount),
+        })
+        .collect()
 }
 
 /// What one container asks for, or takes if its status says so.
@@ -149,16 +124,4 @@ fn largest<'a>(
 
 fn amounts(list: Option<&Quantities>) -> Amounts<'_> {
     list.into_iter().flat_map(Quantities::iter).collect()
-}
-
-fn add<'a>(to: &mut Amounts<'a>, amounts: &Amounts<'a>) {
-    for (name, amount) in amounts {
-        to.entry(name).and_modify(|sum| *sum = sum.plus(*amount)).or_insert(*amount);
-    }
-}
-
-fn raise<'a>(to: &mut Amounts<'a>, amounts: &Amounts<'a>) {
-    for (name, amount) in amounts {
-        to.entry(name).and_modify(|most| *most = most.max(*amount)).or_insert(*amount);
-    }
 }

@@ -67,6 +67,7 @@ pub struct Meta {
     pub name: String,
     pub namespace: Option<String>,
     pub uid: Option<String>,
+    pub creation_timestamp: Option<String>,
     pub deletion_timestamp: Option<IgnoredAny>,
     pub labels: Option<StringMap>,
     pub annotations: Option<Annotations>,
@@ -135,10 +136,18 @@ pub struct PodObject {
 }
 
 impl PodObject {
-    /// Whether it occupies its node no more.
-    pub fn has_finished(&self) -> bool {
-        let phase = self.status.as_ref().and_then(|status| status.phase.as_deref());
-        matches!(phase, Some("Succeeded" | "Failed"))
+    /// Whether it occupies its node no more, and another one will come in its stead.
+    pub fn has_failed(&self) -> bool {
+        self.phase() == Some("Failed")
+    }
+
+    /// Whether it occupies its node no more, and nobody will come in its stead.
+    pub fn has_succeeded(&self) -> bool {
+        self.phase() == Some("Succeeded")
+    }
+
+    fn phase(&self) -> Option<&str> {
+        self.status.as_ref().and_then(|status| status.phase.as_deref())
     }
 
     /// The pod's UID, possibly empty.
@@ -152,6 +161,9 @@ impl PodObject {
 pub struct PodSpec {
     pub node_name: Option<String>,
     pub priority: Option<i32>,
+    pub priority_class_name: Option<String>,
+    pub scheduler_name: Option<String>,
+    pub scheduling_gates: Option<Vec<IgnoredAny>>,
     pub topology_spread_constraints: Option<Vec<IgnoredAny>>,
     pub scheduling_group: Option<IgnoredAny>,
     pub preemption_policy: Option<String>,
@@ -162,6 +174,8 @@ pub struct PodSpec {
     pub init_containers: Option<Vec<ContainerObject>>,
     pub overhead: Option<Quantities>,
     pub resources: Option<ResourcesObject>,
+    pub host_network: Option<bool>,
+    pub volumes: Option<Vec<VolumeObject>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -170,6 +184,40 @@ pub struct ContainerObject {
     pub name: Option<String>,
     pub restart_policy: Option<String>,
     pub resources: Option<ResourcesObject>,
+    pub ports: Option<Vec<PortObject>>,
+}
+
+impl ContainerObject {
+    /// Whether a container that is started before the others goes on running beside them.
+    pub fn is_sidecar(&self) -> bool {
+        self.restart_policy.as_deref() == Some("Always")
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortObject {
+    pub container_port: Option<i32>,
+    pub host_port: Option<i32>,
+    #[serde(rename = "hostIP")]
+    pub host_ip: Option<String>,
+    pub protocol: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VolumeObject {
+    #[serde(default)]
+    pub name: String,
+    pub persistent_volume_claim: Option<ClaimReference>,
+    pub ephemeral: Option<IgnoredAny>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimReference {
+    #[serde(default)]
+    pub claim_name: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -180,14 +228,17 @@ pub struct ResourcesObject {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "these are Kubernetes' names")]
 pub struct Affinity {
     pub node_affinity: Option<NodeAffinity>,
-    pub pod_anti_affinity: Option<PodAntiAffinity>,
+    pub pod_affinity: Option<PodAffinity>,
+    pub pod_anti_affinity: Option<PodAffinity>,
 }
 
+/// Affinity or anti-affinity to other pods.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PodAntiAffinity {
+pub struct PodAffinity {
     pub required_during_scheduling_ignored_during_execution: Option<Vec<PodAffinityTerm>>,
 }
 

@@ -2,7 +2,7 @@ use super::{Slimmed, slim};
 use crate::fixtures::group_object;
 use crate::json::Interner;
 use crate::model::group::Source;
-use crate::model::{Kind, Object};
+use crate::model::{Kind, Object, PodConstraints};
 
 fn kept(kind: Kind, text: &str) -> Object {
     match slim(kind, text, &Interner::default()) {
@@ -49,15 +49,15 @@ fn nulls_are_as_good_as_nothing() {
 }
 
 #[test]
-fn finished_pods_are_of_no_interest() {
-    for phase in ["Succeeded", "Failed"] {
-        let text =
-            format!(r#"{{"metadata":{{"name":"p","namespace":"ns"}},"status":{{"phase":"{phase}"}}}}"#);
-        let result = slim(Kind::Pod, &text, &Interner::default());
-        assert!(
-            matches!(&result, Ok(Slimmed::Uninteresting(key)) if key.to_string() == "ns/p"),
-            "{phase}: {result:?}"
-        );
+fn failed_pods_are_of_no_interest_and_those_that_succeeded_are_known_as_such() {
+    let of_phase = |phase: &str| {
+        format!(r#"{{"metadata":{{"name":"p","namespace":"ns"}},"status":{{"phase":"{phase}"}}}}"#)
+    };
+    let failed = slim(Kind::Pod, &of_phase("Failed"), &Interner::default());
+    assert!(matches!(&failed, Ok(Slimmed::Uninteresting(key)) if key.to_string() == "ns/p"), "{failed:?}");
+    for (phase, expected) in [("Succeeded", true), ("Running", false)] {
+        let Object::Pod(pod) = kept(Kind::Pod, &of_phase(phase)) else { panic!("not a pod") };
+        assert_eq!(pod.finished, expected, "{phase}");
     }
 }
 
@@ -240,4 +240,60 @@ fn an_object_with_a_broken_quantity_is_broken() {
         let broken = result.err().and_then(|error| error.key).map(|key| key.to_string());
         assert_eq!(broken.as_deref(), (kind == Kind::Pod).then_some("o"), "{text}");
     }
+}
+
+#[test]
+fn ports_claims_and_affinity_of_a_pod_are_kept_and_most_pods_have_none() {
+    let read = |spec: &str| {
+        let text = format!(r#"{{"metadata":{{"name":"p","namespace":"ns"}},"spec":{{{spec}}}}}"#);
+        let Object::Pod(pod) = kept(Kind::Pod, &text) else { panic!("not a pod") };
+        pod
+    };
+    let plain = r#""containers":[{"name":"c","ports":[{"containerPort":80}]}],
+        "volumes":[{"name":"v","emptyDir":{}}]"#;
+    assert_eq!(read(plain).constraints, None);
+
+    let ports = read(
+        r#""containers":[{"ports":[{"hostPort":80},{"hostPort":0},{"hostPort":53,"protocol":"UDP","hostIP":"10.0.0.1"}]}],
+        "initContainers":[{"ports":[{"hostPort":1}]},{"restartPolicy":"Always","ports":[{"hostPort":2,"hostIP":"0.0.0.0"}]}]"#,
+    );
+    let ports: Vec<_> =
+        ports.host_ports().iter().map(|port| (port.ip.as_deref(), &*port.protocol, port.number)).collect();
+    assert_eq!(ports, [(None, "TCP", 2), (None, "TCP", 80), (Some("10.0.0.1"), "UDP", 53)]);
+
+    let volumes = r#""volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"data-p"}},
+        {"name":"scratch","ephemeral":{"volumeClaimTemplate":{}}},{"name":"v","configMap":{}}]"#;
+    assert_eq!(
+        read(volumes).claims().iter().map(|name| &**name).collect::<Vec<_>>(),
+        ["data-p", "p-scratch"]
+    );
+
+    let affinity = read(
+        r#""affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+        [{"topologyKey":"rack","labelSelector":{"matchLabels":{"app":"x"}}}]}}"#,
+    );
+    let terms = &affinity.constraints.as_ref().expect("some").affinity;
+    assert_eq!((terms.len(), &*terms[0].topology_key, &*terms[0].namespaces[0]), (1, "rack", "ns"));
+}
+
+#[test]
+fn a_template_has_the_ports_and_claims_that_its_pods_will_have() {
+    let set = group_object(
+        Source::LeaderWorkerSet,
+        r#"{"metadata":{"name":"llm","namespace":"ns"},"spec":{"leaderWorkerTemplate":{"size":2,
+            "volumeClaimTemplates":[{"metadata":{"name":"data"}}],
+            "workerTemplate":{"spec":{"hostNetwork":true,"containers":[{"ports":[{"containerPort":9000}]}],
+            "volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"replaced"}},
+              {"name":"model","persistentVolumeClaim":{"claimName":"model"}},
+              {"name":"scratch","ephemeral":{}}]}}}}}"#,
+    );
+    let worker = set.roles[0].worker.as_ref().expect("a template");
+    let ports = PodConstraints::host_ports(worker.constraints.as_ref());
+    assert_eq!(ports.iter().map(|port| port.number).collect::<Vec<_>>(), [9000]);
+    let names = |pod: Option<&str>| -> Vec<String> {
+        let claims = worker.volumes.iter().filter_map(|volume| volume.claim.of_pod(pod));
+        claims.map(|name| name.to_string()).collect()
+    };
+    assert_eq!(names(Some("llm-0-1")), ["model", "llm-0-1-scratch", "data-llm-0-1"]);
+    assert_eq!(names(None), ["model"]);
 }

@@ -16,10 +16,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use imbl::HashMap;
+use imbl::{HashMap, HashSet};
 
 use crate::model::group::Scope;
-use crate::model::{AntiAffinityTerm, GroupKey, Labels, Name, Pod, Requirements, Resources, Uid, Used};
+use crate::model::{
+    AntiAffinityTerm, GroupKey, HostPort, Labels, Name, Pod, PodConstraints, Requirements, Resources, Uid,
+    Used, VolumeAffinity,
+};
 
 /// Room for one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,10 +37,14 @@ pub struct Slot {
     pub labels: Labels,
     /// The terms of its own required anti-affinity.
     pub anti_affinity: Option<Arc<[AntiAffinityTerm]>>,
+    /// What else it asks for.
+    pub constraints: Option<Arc<PodConstraints>>,
+    /// Where its volumes let it be.
+    pub volumes: Option<VolumeAffinity>,
 }
 
 impl Slot {
-    /// Where a pod is, or was to be.
+    /// Where a pod is, or was to be, if its volumes let it be anywhere.
     pub fn of(pod: &Pod, host: &Name) -> Self {
         Self {
             host: host.clone(),
@@ -45,13 +52,45 @@ impl Slot {
             requirements: pod.requirements.clone(),
             labels: pod.labels.clone(),
             anti_affinity: pod.anti_affinity.clone(),
+            constraints: pod.constraints.clone(),
+            volumes: None,
         }
     }
 
-    /// The one rule for whether a slot is one for such a pod: members that request and require the same may change
-    /// places.
-    pub fn suits(&self, requests: &Arc<Resources>, requirements: &Arc<Requirements>) -> bool {
-        self.requests == *requests && self.requirements == *requirements
+    /// The ports of the host that the member will occupy.
+    pub fn host_ports(&self) -> &[HostPort] {
+        PodConstraints::host_ports(self.constraints.as_ref())
+    }
+
+    /// Whether the members of both go together with the same pods.
+    pub fn has_neighbours_of(&self, other: &Slot) -> bool {
+        self.anti_affinity == other.anti_affinity
+            && self.labels == other.labels
+            && self.host_ports() == other.host_ports()
+    }
+
+    /// The one rule for whether a slot is one for such a member: those that request and require the same, of nodes and of
+    /// neighbours, and whose volumes let them be in the same places, may change places.
+    pub fn suits(
+        &self,
+        requests: &Arc<Resources>,
+        requirements: &Arc<Requirements>,
+        anti_affinity: Option<&Arc<[AntiAffinityTerm]>>,
+        constraints: Option<&Arc<PodConstraints>>,
+        volumes: Option<&VolumeAffinity>,
+    ) -> bool {
+        self.requests == *requests
+            && self.requirements == *requirements
+            && self.anti_affinity.as_ref() == anti_affinity
+            && PodConstraints::are_alike(self.constraints.as_ref(), constraints)
+            && self.volumes.as_ref() == volumes
+    }
+
+    /// Whether a slot is one for the member of another, wherever that is.
+    pub fn suits_member_of(&self, other: &Slot) -> bool {
+        let Slot { requests, requirements, anti_affinity, constraints, volumes, .. } = other;
+        let (constraints, volumes) = (constraints.as_ref(), volumes.as_ref());
+        self.suits(requests, requirements, anti_affinity.as_ref(), constraints, volumes)
     }
 }
 
@@ -112,9 +151,27 @@ pub struct Endings {
 #[derive(Clone, Debug)]
 struct Kept {
     reservation: Arc<Reservation>,
-    /// When it expires, on the ledger's clock.
+    /// When it expires if nobody comes until then, on the ledger's clock.
     deadline: Duration,
+    /// When it expires whoever comes.
+    end: Duration,
     ttl: Duration,
+}
+
+/// For how long room is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// While nobody comes.
+    pub without_progress: Duration,
+    /// Whoever comes.
+    pub longest: Duration,
+}
+
+impl Life {
+    /// So long in any case.
+    pub const fn of(time: Duration) -> Self {
+        Self { without_progress: time, longest: time }
+    }
 }
 
 type SlotsByHost = std::collections::HashMap<Name, Vec<HeldSlots>, ahash::RandomState>;
@@ -125,6 +182,8 @@ pub struct Reservations {
     by_group: HashMap<Arc<GroupKey>, Kept>,
     /// By host; made anew with every change, which is rare compared to looking.
     held: Arc<SlotsByHost>,
+    /// Groups whose room was kept for as long as it may be. Nothing is kept for them until they are complete, or gone.
+    spent: HashSet<Arc<GroupKey>>,
     endings: Endings,
 }
 
@@ -161,8 +220,8 @@ impl Reservations {
 
     /// Keeps this room for a group, in the place of what was kept for it before. Asking again is no progress, so the time
     /// that is left stays as it is. Without slots nothing is kept any more.
-    pub fn keep(&mut self, reservation: Reservation, now: Duration, ttl: Duration) {
-        if reservation.slots.is_empty() {
+    pub fn keep(&mut self, reservation: Reservation, now: Duration, life: Life) {
+        if reservation.slots.is_empty() || self.spent.contains(&reservation.group) {
             self.release(&reservation.group);
             return;
         }
@@ -170,27 +229,29 @@ impl Reservations {
         if known.is_some_and(|kept| *kept.reservation == reservation) {
             return;
         }
+        let ttl = life.without_progress;
         let deadline = known.map_or(now.saturating_add(ttl), |kept| kept.deadline);
+        let end = known.map_or(now.saturating_add(life.longest), |kept| kept.end);
         let group = reservation.group.clone();
-        self.by_group.insert(group, Kept { reservation: Arc::new(reservation), deadline, ttl });
+        self.by_group.insert(group, Kept { reservation: Arc::new(reservation), deadline, end, ttl });
         self.index_by_host();
     }
 
     /// A member got a place and consumes its slot. It may be elsewhere in the domain than planned, but then it was
     /// let in there because everybody else still has a slot. Nothing ends yet, for the attempt may still fail.
-    pub fn consume(&mut self, group: &GroupKey, pod: &Pod, host: &str) {
+    pub fn consume(&mut self, group: &GroupKey, place: &Slot) {
         let Some(kept) = self.by_group.get_mut(group).filter(|kept| kept.reservation.missing > 0) else {
             return;
         };
         let reservation = Arc::make_mut(&mut kept.reservation);
         reservation.missing -= 1;
         let slots = &mut reservation.slots;
-        let alike = |slot: &Slot| slot.suits(&pod.requests, &pod.requirements);
+        let alike = |slot: &Slot| slot.suits_member_of(place);
         let own = slots
             .iter()
-            .position(|slot| alike(slot) && *slot.host == *host)
+            .position(|slot| alike(slot) && slot.host == place.host)
             .or_else(|| slots.iter().position(alike))
-            .or_else(|| slots.iter().position(|slot| *slot.host == *host));
+            .or_else(|| slots.iter().position(|slot| slot.host == place.host));
         match own {
             // Nobody is left who could use the ones to spare.
             _ if reservation.missing == 0 => slots.clear(),
@@ -230,13 +291,29 @@ impl Reservations {
         }
     }
 
+    /// A group is complete, or nobody of it is left: whatever comes next is a new beginning.
+    pub fn begin_anew(&mut self, group: &GroupKey) {
+        self.spent.remove(group);
+    }
+
+    /// How many slots are kept for other groups of a group's namespace.
+    pub fn slots_beside(&self, own: &GroupKey) -> usize {
+        let others = self.iter().filter(|kept| *kept.group != *own);
+        others.filter(|kept| kept.group.set.namespace == own.set.namespace).map(|kept| kept.slots.len()).sum()
+    }
+
     /// Gives up what nobody came for.
     pub fn expire(&mut self, now: Duration) {
-        let over = |(group, kept): (&Arc<GroupKey>, &Kept)| (kept.deadline <= now).then(|| group.clone());
+        let over = |(group, kept): (&Arc<GroupKey>, &Kept)| {
+            (kept.deadline.min(kept.end) <= now).then(|| (group.clone(), kept.end <= now))
+        };
         let over: Vec<_> = self.by_group.iter().filter_map(over).collect();
-        for group in over {
+        for (group, spent) in over {
             self.settle(&group);
             if self.by_group.contains_key(&group) {
+                if spent {
+                    self.spent.insert(group.clone());
+                }
                 self.end(&group, |endings| &mut endings.expired);
             }
         }
@@ -272,12 +349,12 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use super::{Endings, Reservation, Reservations, Slot};
+    use super::{Endings, Life, Reservation, Reservations, Slot};
     use crate::fixtures::pod;
     use crate::model::group::Source;
-    use crate::model::{GroupKey, Name, ObjectKey, Pod, Resources};
+    use crate::model::{AntiAffinityTerm, GroupKey, Name, ObjectKey, Pod, Resources};
 
-    const TTL: Duration = Duration::from_mins(1);
+    const TTL: Life = Life { without_progress: Duration::from_mins(1), longest: Duration::from_mins(3) };
 
     fn group(name: &str) -> Arc<GroupKey> {
         let (index, revision) = (Name::from(""), Name::from(""));
@@ -309,14 +386,14 @@ mod tests {
         kept.keep(of("a", &[("x", 1), ("x", 2), ("y", 2)]), Duration::ZERO, TTL);
         kept.keep(of("b", &[("x", 4)]), Duration::ZERO, TTL);
         assert_eq!((held(&kept, "x"), held(&kept, "y"), held(&kept, "z")), ((7, 3), (2, 1), (0, 0)));
-        kept.consume(&group("a"), &member(2), "x");
+        kept.consume(&group("a"), &slot("x", 2));
         assert_eq!((held(&kept, "x"), held(&kept, "y")), ((5, 2), (2, 1)), "its slot there");
-        kept.consume(&group("a"), &member(1), "z");
+        kept.consume(&group("a"), &slot("z", 1));
         assert_eq!((held(&kept, "x"), held(&kept, "y")), ((4, 1), (2, 1)), "one like it elsewhere");
         kept.reinstate(&group("a"), slot("z", 3));
         assert_eq!(held(&kept, "z"), (3, 1), "it did not stay");
-        kept.consume(&group("a"), &member(9), "z");
-        kept.consume(&group("a"), &member(9), "z");
+        kept.consume(&group("a"), &slot("z", 9));
+        kept.consume(&group("a"), &slot("z", 9));
         assert_eq!(
             (held(&kept, "y"), held(&kept, "z")),
             ((0, 0), (0, 0)),
@@ -326,7 +403,24 @@ mod tests {
         kept.settle(&group("a"));
         kept.settle(&group("b"));
         assert_eq!((kept.len(), kept.endings().fulfilled), (1, 1));
-        kept.consume(&group("nobody"), &member(9), "z");
+        kept.consume(&group("nobody"), &slot("z", 9));
+    }
+
+    #[test]
+    fn a_member_elsewhere_consumes_the_slot_of_one_with_the_same_anti_affinity() {
+        let term = AntiAffinityTerm {
+            topology_key: Name::from("kubernetes.io/hostname"),
+            selector: None,
+            namespaces: [Name::from("ns")].into(),
+            namespace_selector: None,
+        };
+        let mut apart = slot("x", 1);
+        apart.anti_affinity = Some(Arc::new([term]));
+        let mut kept = Reservations::default();
+        let both = vec![apart, slot("y", 1)];
+        kept.keep(Reservation { missing: 2, slots: both, ..of("a", &[]) }, Duration::ZERO, TTL);
+        kept.consume(&group("a"), &slot("z", 1));
+        assert_eq!((held(&kept, "x"), held(&kept, "y")), ((1, 1), (0, 0)));
     }
 
     #[test]
@@ -337,7 +431,7 @@ mod tests {
         kept.keep(of("a", &[("x", 1), ("z", 1)]), at(50), TTL);
         kept.expire(at(59));
         assert_eq!(kept.len(), 1);
-        kept.consume(&group("a"), &member(1), "x");
+        kept.consume(&group("a"), &slot("x", 1));
         kept.progress(&group("a"), at(59));
         kept.expire(at(118));
         assert_eq!(held(&kept, "z"), (1, 1), "a member came");
@@ -347,6 +441,26 @@ mod tests {
         kept.release(&group("b"));
         kept.release(&group("b"));
         assert_eq!(kept.endings(), Endings { fulfilled: 0, expired: 1, released: 1 });
+    }
+
+    #[test]
+    fn progress_does_not_keep_room_for_ever() {
+        let at = Duration::from_secs;
+        let mut kept = Reservations::default();
+        kept.keep(of("a", &[("x", 1), ("y", 1), ("z", 1)]), at(0), TTL);
+        for now in [50, 100, 150] {
+            kept.progress(&group("a"), at(now));
+            kept.expire(at(now + 1));
+            assert_eq!(kept.len(), 1, "{now} s");
+        }
+        kept.progress(&group("a"), at(179));
+        kept.expire(at(180));
+        assert_eq!((kept.len(), kept.endings().expired), (0, 1));
+        kept.keep(of("a", &[("x", 1)]), at(181), TTL);
+        assert!(kept.is_empty(), "it has had its time");
+        kept.begin_anew(&group("a"));
+        kept.keep(of("a", &[("x", 1)]), at(182), TTL);
+        assert_eq!(kept.len(), 1);
     }
 
     #[test]
@@ -364,9 +478,9 @@ mod tests {
         let mut kept = Reservations::default();
         let spare = Reservation { missing: 1, ..of("a", &[("x", 1), ("y", 1)]) };
         kept.keep(spare, Duration::ZERO, TTL);
-        kept.consume(&group("a"), &member(1), "x");
+        kept.consume(&group("a"), &slot("x", 1));
         assert_eq!(held(&kept, "y"), (0, 0));
-        kept.consume(&group("a"), &member(1), "y");
+        kept.consume(&group("a"), &slot("y", 1));
         kept.expire(Duration::MAX);
         assert_eq!(kept.endings(), Endings { fulfilled: 1, expired: 0, released: 0 });
     }

@@ -2,6 +2,9 @@
 
 use super::{Labels, Name, Pod, Selector};
 
+/// A term of required affinity: the same, for pods that are to share a domain.
+pub type AffinityTerm = AntiAffinityTerm;
+
 /// One term of required pod anti-affinity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AntiAffinityTerm {

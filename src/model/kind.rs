@@ -20,6 +20,14 @@ pub enum Kind {
     ReplicaSet,
     /// Stateful sets.
     StatefulSet,
+    /// Claims of volumes, which tie members of groups to nodes.
+    PersistentVolumeClaim,
+    /// The volumes behind them.
+    PersistentVolume,
+    /// Where volumes are made that do not exist yet.
+    StorageClass,
+    /// What members of groups will request that say nothing.
+    LimitRange,
     /// Objects that stand behind the groups of a source, see [`Source::kind`].
     Group(GroupKind),
 }
@@ -52,7 +60,7 @@ impl GroupKind {
 }
 
 /// The kinds that do not depend on group sources.
-const PLAIN: [Kind; 7] = [
+const PLAIN: [Kind; 11] = [
     Kind::Node,
     Kind::Pod,
     Kind::Namespace,
@@ -60,6 +68,10 @@ const PLAIN: [Kind; 7] = [
     Kind::ReplicationController,
     Kind::ReplicaSet,
     Kind::StatefulSet,
+    Kind::PersistentVolumeClaim,
+    Kind::PersistentVolume,
+    Kind::StorageClass,
+    Kind::LimitRange,
 ];
 
 impl Kind {
@@ -92,6 +104,10 @@ impl Kind {
             Kind::ReplicationController => "ReplicationController",
             Kind::ReplicaSet => "ReplicaSet",
             Kind::StatefulSet => "StatefulSet",
+            Kind::PersistentVolumeClaim => "PersistentVolumeClaim",
+            Kind::PersistentVolume => "PersistentVolume",
+            Kind::StorageClass => "StorageClass",
+            Kind::LimitRange => "LimitRange",
             Kind::Group(kind) => kind.kind.name,
         }
     }
@@ -99,8 +115,16 @@ impl Kind {
     /// The API group; empty for the core group.
     pub const fn group(self) -> &'static str {
         match self {
-            Kind::Node | Kind::Pod | Kind::Namespace | Kind::Service | Kind::ReplicationController => "",
+            Kind::Node
+            | Kind::Pod
+            | Kind::Namespace
+            | Kind::Service
+            | Kind::ReplicationController
+            | Kind::PersistentVolumeClaim
+            | Kind::PersistentVolume
+            | Kind::LimitRange => "",
             Kind::ReplicaSet | Kind::StatefulSet => "apps",
+            Kind::StorageClass => "storage.k8s.io",
             Kind::Group(kind) => kind.kind.group,
         }
     }
@@ -115,6 +139,10 @@ impl Kind {
             Kind::ReplicationController => "replicationcontrollers",
             Kind::ReplicaSet => "replicasets",
             Kind::StatefulSet => "statefulsets",
+            Kind::PersistentVolumeClaim => "persistentvolumeclaims",
+            Kind::PersistentVolume => "persistentvolumes",
+            Kind::StorageClass => "storageclasses",
+            Kind::LimitRange => "limitranges",
             Kind::Group(kind) => kind.kind.plural,
         }
     }
@@ -129,7 +157,28 @@ impl Kind {
             | Kind::Service
             | Kind::ReplicationController
             | Kind::ReplicaSet
-            | Kind::StatefulSet => true,
+            | Kind::StatefulSet
+            | Kind::PersistentVolumeClaim
+            | Kind::PersistentVolume
+            | Kind::StorageClass
+            | Kind::LimitRange => true,
+        }
+    }
+
+    /// Whether all it tells is what members of replica groups demand: where there are no groups it is not watched.
+    pub const fn is_for_members(self) -> bool {
+        match self {
+            Kind::PersistentVolumeClaim | Kind::PersistentVolume | Kind::StorageClass | Kind::LimitRange => {
+                true
+            }
+            Kind::Node
+            | Kind::Pod
+            | Kind::Namespace
+            | Kind::Service
+            | Kind::ReplicationController
+            | Kind::ReplicaSet
+            | Kind::StatefulSet
+            | Kind::Group(_) => false,
         }
     }
 
@@ -169,6 +218,8 @@ mod tests {
             ("scheduling.k8s.io/v1alpha2", "PodGroup", None),
             ("batch/v1", "Job", Source::JobSet.kind()),
             ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", Source::LeaderWorkerSet.kind()),
+            ("v1", "PersistentVolumeClaim", Some(Kind::PersistentVolumeClaim)),
+            ("storage.k8s.io/v1", "StorageClass", Some(Kind::StorageClass)),
             ("v1", "ConfigMap", None),
         ] {
             assert_eq!(Kind::recognise(api_version, kind), expected, "{api_version} {kind}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AntiAffinityTerm, Labels, Membership, Name, ObjectKey, Requirements, Resources};
+use super::{AntiAffinityTerm, Labels, Membership, Name, ObjectKey, PodConstraints, Requirements, Resources};
 
 /// A pod's UID: the identity that survives nothing, unlike its name.
 pub type Uid = Name;
@@ -25,6 +25,16 @@ pub struct Pod {
     pub nominated_node: Option<Name>,
     /// Whether it has a deletion timestamp.
     pub terminating: bool,
+    /// Whether it has succeeded: it takes no room any more and does not come back.
+    pub finished: bool,
+    /// When it was created, in seconds since the epoch.
+    pub created: i64,
+    /// The scheduler that is to place it.
+    pub scheduler: Option<Name>,
+    /// Whether it is held back from scheduling.
+    pub gated: bool,
+    /// The name of its priority class.
+    pub priority_class: Option<Name>,
     /// Its priority; absent means 0.
     pub priority: i32,
     /// Whether others may be evicted for it.
@@ -48,6 +58,8 @@ pub struct Pod {
     pub requirements: Arc<Requirements>,
     /// Its terms of required anti-affinity, if it has any.
     pub anti_affinity: Option<Arc<[AntiAffinityTerm]>>,
+    /// What else it asks for, if it is one of the few that do.
+    pub constraints: Option<Arc<PodConstraints>>,
 }
 
 /// The owner that controls a pod.
@@ -72,6 +84,11 @@ impl Pod {
         self.uid == Self::stand_in_uid(&self.key)
     }
 
+    /// Whether it is of any interest: finished ones only as members that are not to be waited for.
+    pub(crate) fn is_kept(&self) -> bool {
+        !self.finished || self.group.is_some()
+    }
+
     /// A pod of which only the identity is known, as in a bind call for a pod not yet seen.
     pub fn identity_only(uid: Uid, key: ObjectKey) -> Self {
         Self {
@@ -82,6 +99,11 @@ impl Pod {
             node: None,
             nominated_node: None,
             terminating: false,
+            finished: false,
+            created: 0,
+            scheduler: None,
+            gated: false,
+            priority_class: None,
             priority: 0,
             may_preempt: true,
             controller: None,
@@ -93,6 +115,7 @@ impl Pod {
             allocated: Resources::nothing(),
             requirements: Requirements::nothing(),
             anti_affinity: None,
+            constraints: None,
         }
     }
 }

@@ -13,12 +13,12 @@ mod parse;
 
 use std::cmp::Ordering;
 
-/// A quantity.
-#[derive(Clone, Copy, Debug)]
+/// A quantity. Two are equal if they are written in the same form, not whenever they are the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantity(Form);
 
 /// The number is `value * 10^scale`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Short {
         value: i64,

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::kind::GroupKind;
-use super::{GroupObject, Kind, Labels, Name, Node, ObjectKey, Pod, Selector};
+use super::{
+    GroupObject, Kind, Labels, LimitRange, Name, Node, ObjectKey, PersistentVolume, Pod, Selector,
+    StorageClass, VolumeClaim,
+};
 
 /// What Berth keeps of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,14 @@ pub enum Object {
     Service(Arc<Service>),
     /// A controller of the given kind.
     Workload(Kind, Arc<Workload>),
+    /// A claim of a volume.
+    VolumeClaim(Arc<VolumeClaim>),
+    /// A volume.
+    PersistentVolume(Arc<PersistentVolume>),
+    /// A storage class.
+    StorageClass(Arc<StorageClass>),
+    /// A limit range.
+    LimitRange(Arc<LimitRange>),
     /// An object that stands behind groups.
     Group(GroupKind, Arc<GroupObject>),
 }
@@ -58,6 +69,10 @@ impl Object {
             Object::Namespace(_) => Kind::Namespace,
             Object::Service(_) => Kind::Service,
             Object::Workload(kind, _) => *kind,
+            Object::VolumeClaim(_) => Kind::PersistentVolumeClaim,
+            Object::PersistentVolume(_) => Kind::PersistentVolume,
+            Object::StorageClass(_) => Kind::StorageClass,
+            Object::LimitRange(_) => Kind::LimitRange,
             Object::Group(kind, _) => Kind::Group(*kind),
         }
     }
@@ -70,6 +85,10 @@ impl Object {
             Object::Namespace(object) => object.key.clone(),
             Object::Service(object) => object.key.clone(),
             Object::Workload(_, object) => object.key.clone(),
+            Object::VolumeClaim(object) => object.key.clone(),
+            Object::PersistentVolume(object) => object.key.clone(),
+            Object::StorageClass(object) => object.key.clone(),
+            Object::LimitRange(object) => object.key.clone(),
             Object::Group(_, object) => object.key.clone(),
         }
     }

@@ -1,13 +1,15 @@
 //! Whether a pod would fit on a node, as kube-scheduler's own plugins decide it.
 //!
 //! What is used of the node is handed in, so that callers can ask what if: with room reserved for others, or with pods
-//! evicted. Not looked at are host ports, volumes and claims of devices, so "fits" means "as far as this goes", and
+//! evicted. Not looked at are other pods, volumes and claims of devices, so "fits" means "as far as this goes", and
 //! "does not fit" is certain.
 
 #[cfg(test)]
 mod tests;
 
-use crate::model::{Dimension, Node, Requirements, Resources, Taint, Used};
+use std::sync::Arc;
+
+use crate::model::{Dimension, HostPort, Node, Pod, Requirements, Resources, Taint, Used};
 
 /// What a pod demands of a node.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +18,8 @@ pub struct Demand<'a> {
     pub requests: &'a Resources,
     /// Node selector, required node affinity, tolerations.
     pub requirements: &'a Requirements,
+    /// Ports of the host.
+    pub host_ports: &'a [HostPort],
 }
 
 /// Whether it fits.
@@ -41,20 +45,33 @@ pub enum Predicate {
     Taints,
     /// Node selector or required affinity want another node (`NodeAffinity`).
     NodeAffinity,
+    /// A port of the host is taken (`NodePorts`).
+    HostPorts,
     /// There is not enough room (`NodeResourcesFit`).
     Resources,
 }
 
 impl Predicate {
     /// All, in the order in which kube-scheduler looks for them.
-    pub const ALL: [Predicate; 4] =
-        [Predicate::Unschedulable, Predicate::Taints, Predicate::NodeAffinity, Predicate::Resources];
+    pub const ALL: [Predicate; 5] = [
+        Predicate::Unschedulable,
+        Predicate::Taints,
+        Predicate::NodeAffinity,
+        Predicate::HostPorts,
+        Predicate::Resources,
+    ];
 }
 
-impl Demand<'_> {
-    /// Whether it would fit on the node, of which so much is used.
-    pub fn fits(&self, node: &Node, used: &Used) -> Verdict {
-        let mut verdicts = Predicate::ALL.into_iter().map(|predicate| self.judge(predicate, node, used));
+impl<'a> Demand<'a> {
+    /// What a pod demands.
+    pub fn of(pod: &'a Pod) -> Self {
+        Self { requests: &pod.requests, requirements: &pod.requirements, host_ports: pod.host_ports() }
+    }
+
+    /// Whether it would fit on the node, of which so much is used, beside these pods.
+    pub fn fits(&self, node: &Node, used: &Used, pods: &[Arc<Pod>]) -> Verdict {
+        let mut verdicts =
+            Predicate::ALL.into_iter().map(|predicate| self.judge(predicate, node, used, pods));
         verdicts.find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
     }
 
@@ -83,8 +100,13 @@ impl Demand<'_> {
         capacity.max(0)
     }
 
+    /// Whether a pod occupies a port of the host that is wanted.
+    pub fn port_is_taken_by(&self, pod: &Pod) -> bool {
+        HostPort::any_conflict(self.host_ports, pod.host_ports())
+    }
+
     /// What this one predicate says.
-    pub fn judge(&self, predicate: Predicate, node: &Node, used: &Used) -> Verdict {
+    pub fn judge(&self, predicate: Predicate, node: &Node, used: &Used, pods: &[Arc<Pod>]) -> Verdict {
         let requirements = self.requirements;
         let fails = match predicate {
             Predicate::Unschedulable => {
@@ -92,9 +114,12 @@ impl Demand<'_> {
             }
             Predicate::Taints => !requirements.tolerate(&node.taints),
             Predicate::NodeAffinity => !requirements.allow(node),
+            Predicate::HostPorts => pods.iter().any(|pod| self.port_is_taken_by(pod)),
             Predicate::Resources => return self.judge_room(node, used),
         };
-        if fails { Verdict::DoesNotFit { predicate, resolvable: false } } else { Verdict::Fits }
+        // Whoever occupies a port could leave.
+        let resolvable = predicate == Predicate::HostPorts;
+        if fails { Verdict::DoesNotFit { predicate, resolvable } } else { Verdict::Fits }
     }
 
     /// No eviction makes room on a node that is too small when it is empty. Too many pods is another matter, even on

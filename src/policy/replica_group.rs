@@ -2,12 +2,17 @@
 //!
 //! ```text
 //!   members        who belongs to the group: in place, waiting, still to come; alike ones form a class
+//!     limits         how complicated a group may be
 //!   problem        what both phases work on:
 //!     availability   what is left on a host, the one rule for it
-//!     conflicts      required anti-affinity, among members and with others
+//!     conflicts      required anti-affinity and host ports, among members and with others
+//!       closed_labels   the nodes that are closed to somebody
+//!     affinity       required affinity, to members and to others
+//!     own_hosts      where the group is already
 //!   count          phase one: how many of each class a domain takes
 //!   rank           which of the possible domains is best
 //!   packing        phase two: a host for every missing member of one domain
+//!     node_order     which node is next
 //!     subgroups      each subgroup in a domain of its own
 //!   search         both phases, over the domains that are possible
 //!     host_set       domains, and domains within domains
@@ -18,7 +23,10 @@
 //!   member         the answer for a member: plan or reasons; facts, reasons
 //!   reserved       the answer for other pods: they respect reserved slots
 //!   score          the answer to prioritize
-//!   restore        slots for groups that run already, after a restart
+//!   owed           slots for what groups in place lack, worked out whenever their members change
+//!   ahead          a plan for a group that has come as a whole, before anybody asks
+//!   nominations    which waiting member is to have which slot
+//!   bind_check     the last word before a bind: it must not tear a group apart
 //!   survey         how groups and domains are doing, for metrics
 //! ```
 //!
@@ -27,24 +35,32 @@
 //! may go to any host of the domain where everybody else keeps a slot, so it does not matter which of them kube-scheduler
 //! chooses.
 
+mod affinity;
+mod ahead;
 mod availability;
+mod bind_check;
 mod class;
+mod closed_labels;
 mod conflicts;
 mod count;
 mod facts;
 mod host_set;
 mod in_flight;
 mod keep;
+mod limits;
 mod member;
 mod members;
+mod node_order;
+pub mod nominations;
 mod other_groups;
+mod owed;
+mod own_hosts;
 mod packing;
 mod preempting;
 mod problem;
 mod rank;
 mod reasons;
 mod reserved;
-mod restore;
 mod score;
 mod search;
 #[cfg(test)]
@@ -52,15 +68,20 @@ mod situation;
 mod subgroups;
 pub mod survey;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub use self::bind_check::tears_apart;
 use self::member::Member;
 use self::members::Members;
 use self::search::{Search, Settings};
-use super::{Policy, Prepared, Purpose, Question};
+use super::{Owed, Policy, Prepared, Purpose, Question};
 use crate::config::{self, Mode, Packing};
 use crate::decision::reason::REPLICA_GROUP;
 use crate::decision::{Decision, Reason};
 use crate::ledger::Reservation;
 use crate::model::group::recognition::flaw;
+use crate::model::{GroupKey, Name};
 use crate::view::{Needs, View};
 
 /// The policy, with the settings of one configuration.
@@ -74,15 +95,21 @@ impl ReplicaGroup {
     /// The policy for a configuration.
     pub fn new(config: &config::ReplicaGroups) -> Self {
         let spread_key = Some(&*config.spread_topology).filter(|key| !key.is_empty()).map(Into::into);
-        let (packing, count_on_preemption) = (config.packing, config.count_on_preemption);
-        Self { settings: Settings { spread_key, packing, count_on_preemption }, mode: config.mode }
+        let settings = Settings {
+            spread_key,
+            packing: config.packing,
+            count_on_preemption: config.count_on_preemption,
+            most_members: config.limits.members,
+            most_slots: config.limits.slots_per_namespace,
+        };
+        Self { settings, mode: config.mode }
     }
 }
 
 /// What a question about one pod is.
 enum Case<'a> {
-    /// Annotations of the pod make no sense.
-    Flawed(Reason),
+    /// What the group's pods say makes no sense, or is more than the operator allows or is looked at.
+    Refused(Reason),
     /// The pod is a member of a group that cares where it is.
     Member(Box<Members<'a>>, &'a Settings),
     /// The pod is none, and has to respect what is reserved for groups.
@@ -105,21 +132,36 @@ impl Policy for ReplicaGroup {
             question.pod.group.as_ref()?;
             Case::Score(self.settings.packing)
         } else if let Some(flaw) = question.pod.group.as_ref().and_then(|_| flaw(question.pod)) {
-            Case::Flawed(reasons::flawed(flaw))
-        } else if let Some(members) = Members::of(question.pod, question.view) {
-            Case::Member(Box::new(members), &self.settings)
+            Case::Refused(reasons::flawed(flaw))
+        } else if question.view.group_size(question.pod).is_some_and(|size| size > self.settings.most_members)
+        {
+            // Before anything is made for each of them.
+            Case::Refused(Reason::GroupTooLarge)
+        } else if let Some(members) = Members::of(question.pod, question.view, question.budget) {
+            match members.excess {
+                Some(excess) => Case::Refused(reasons::exceeding(excess)),
+                None => Case::Member(Box::new(members), &self.settings),
+            }
         } else {
             Case::Other
         };
         Some(Box::new(case))
     }
 
-    fn restore_needs(&self, view: &View) -> Needs {
-        restore::needs(view, &self.settings)
+    fn owed_needs(&self, view: &View, groups: &[Arc<GroupKey>]) -> Needs {
+        owed::needs(view, &self.settings, groups)
     }
 
-    fn restore(&self, view: &View) -> Vec<Reservation> {
-        restore::reservations(view, &self.settings)
+    fn owed(&self, view: &View, groups: &[Arc<GroupKey>]) -> Vec<Owed> {
+        owed::to_groups(view, &self.settings, groups)
+    }
+
+    fn plan_needs(&self, view: &View, group: &GroupKey) -> Needs {
+        ahead::needs(view, &self.settings, group)
+    }
+
+    fn plan_ahead(&self, view: &View, group: &GroupKey) -> Option<Reservation> {
+        ahead::plan(view, &self.settings, group)
     }
 }
 
@@ -127,15 +169,15 @@ impl Prepared for Case<'_> {
     fn needs(&self) -> Needs {
         match self {
             Case::Member(members, settings) => needs_of(members, settings),
-            Case::Flawed(_) | Case::Other | Case::Score(_) => Needs::default(),
+            Case::Refused(_) | Case::Other | Case::Score(_) => Needs::default(),
         }
     }
 
     fn filter(&self, question: &Question<'_>, decision: &mut Decision) {
         match self {
-            Case::Flawed(reason) => decision.reject_all(*reason),
+            Case::Refused(reason) => decision.reject_all(*reason),
             Case::Member(members, settings) => {
-                match Search::new(members, Some(question.pod), question.view, settings) {
+                match Search::new(members, Some(question.pod), question.view, settings, question.budget) {
                     Some(search) => Member { search, question }.filter(decision),
                     // The view provides less than was asked for: not to be expected, and no reason to let anybody in.
                     None => decision.reject_all(Reason::GroupUndecided),
@@ -162,6 +204,9 @@ fn needs_of(members: &Members<'_>, settings: &Settings) -> Needs {
     let topology = &members.membership.topology;
     let subgroups = members.membership.subgroup.as_ref().map(|subgroup| &subgroup.topology);
     let asked = [&topology.required, &topology.preferred, &settings.spread_key].into_iter().flatten();
-    let keys = asked.chain(subgroups).chain(members.anti_affinity_keys()).cloned();
-    Needs { topology_keys: keys.collect(), ..Needs::default() }
+    let keys = asked.chain(subgroups).chain(members.anti_affinity_keys()).chain(members.host_key());
+    let keys: BTreeSet<&Name> = keys.collect();
+    let mut needs = Needs { topology_keys: keys.into_iter().cloned().collect(), ..Needs::default() };
+    needs.extend(affinity::needs(members));
+    needs
 }

@@ -17,6 +17,7 @@ use crate::logging::LevelControl;
 use crate::metrics::Registry;
 use crate::model::Kind;
 use crate::store::Store;
+use crate::verbs::off_the_event_loop;
 use crate::wire::reply::problem;
 
 const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/debug/cache/compare\n\
@@ -92,8 +93,10 @@ impl AdminService {
         text(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, lines)
     }
 
+    /// Every group is looked at for the page, which takes a while where there are many.
     fn metrics(&self) -> Answer {
-        answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", self.registry.render())
+        let page = off_the_event_loop(|| self.registry.render());
+        answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", page)
     }
 
     fn configz(&self) -> Answer {

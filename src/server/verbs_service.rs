@@ -9,8 +9,6 @@ use futures::FutureExt;
 use hyper::body::Body;
 use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER};
 use hyper::{Method, Request, StatusCode};
-use tokio::runtime::Handle;
-use tokio::sync::oneshot;
 
 use super::body::{self, BodyError};
 use super::inflight::InFlight;
@@ -19,10 +17,6 @@ use super::{Answer, json};
 use crate::logging::Throttle;
 use crate::verbs::{Verb, Verbs};
 use crate::wire::{WireError, reply};
-
-/// Bodies above this are worked on outside the event loop, so that one large request does not hold up
-/// the small ones.
-const LARGE_BODY: usize = 512 * 1024;
 
 /// A bind call is four short strings.
 const LARGEST_BINDING: usize = 64 * 1024;
@@ -100,36 +94,9 @@ impl VerbsService {
         let body = body.await.map_err(Refusal::Body)?;
         match verb {
             Verb::Bind => self.bind(body).await,
-            Verb::Filter => self.filter(body, timeouts.placement.0).await,
-            _ => self.decide(verb, body).await,
+            Verb::Filter => filter(&self.verbs, &body, timeouts.placement.0).await,
+            Verb::Prioritize | Verb::Preempt => decide(&self.verbs, verb, &body),
         }
-    }
-
-    /// A large call is worked on, and waits, on a thread of its own: what is decoded borrows from the body and is not
-    /// handed from one thread to another.
-    async fn filter(&self, body: Bytes, limit: Duration) -> Result<Vec<u8>, Refusal> {
-        if body.len() <= LARGE_BODY {
-            return filter(&self.verbs, &body, limit).await;
-        }
-        let (verbs, runtime) = (self.verbs.clone(), Handle::current());
-        // Dropped with this future when the caller hangs up: then the call is given up where it waits, and records nothing.
-        let (_caller, gone) = oneshot::channel::<()>();
-        let answer = async move {
-            tokio::select! {
-                biased;
-                answer = filter(&verbs, &body, limit) => answer,
-                _ = gone => Err(Refusal::Broken),
-            }
-        };
-        run_large(move || runtime.block_on(answer)).await
-    }
-
-    async fn decide(&self, verb: Verb, body: Bytes) -> Result<Vec<u8>, Refusal> {
-        if body.len() <= LARGE_BODY {
-            return decide(&self.verbs, verb, &body);
-        }
-        let verbs = self.verbs.clone();
-        run_large(move || decide(&verbs, verb, &body)).await
     }
 
     /// On a task of its own: a binding, once begun, is seen through even if the caller hangs up, so that
@@ -177,12 +144,6 @@ impl VerbsService {
         }
         answer
     }
-}
-
-async fn run_large(
-    work: impl FnOnce() -> Result<Vec<u8>, Refusal> + Send + 'static,
-) -> Result<Vec<u8>, Refusal> {
-    tokio::task::spawn_blocking(work).await.unwrap_or(Err(Refusal::Broken))
 }
 
 async fn filter(verbs: &Verbs, body: &[u8], limit: Duration) -> Result<Vec<u8>, Refusal> {

@@ -52,7 +52,7 @@ fn a_snapshot_never_mixes_two_configurations() {
                     let of =
                         configs.iter().position(|config| config == snapshot.config()).expect("one of both");
                     let (engine, view) = (snapshot.engine(), snapshot.view());
-                    assert_eq!(engine.modes().next(), Some(configs[of].replica_groups.mode));
+                    assert_eq!(engine.modes().last(), Some(configs[of].replica_groups.mode));
                     assert_eq!(**view.recogniser(), configs[of].replica_groups.recogniser());
                     let value = ["a", "b"][of];
                     let recognised =
@@ -78,18 +78,23 @@ fn a_snapshot_never_mixes_two_configurations() {
 #[test]
 fn a_reload_that_changes_no_group_keeps_the_recogniser_and_the_reservations() {
     let store = store(with_rule("first", "Enforce"));
-    store.write(|view| {
-        view.mark_reservations_rebuilt();
-        Vec::new()
-    });
+    store.apply([upsert(pod("p").label("first", "a").label("second", "b").on("n"))]);
+    let up_to_date = || {
+        store.write(|view| {
+            let groups: Vec<_> = view.outdated_groups().cloned().collect();
+            view.mark_up_to_date(&groups);
+            Vec::new()
+        })
+    };
+    up_to_date();
     let before = store.view();
     let mut config = with_rule("first", "Enforce");
     config.preemption.mode = config::Mode::Observe;
     let same = store.reconfigure(config);
     assert!(Arc::ptr_eq(before.recogniser(), same.view().recogniser()));
-    assert!(same.view().reservations_are_rebuilt());
+    assert_eq!(same.view().outdated_groups().len(), 0);
     let other = store.reconfigure(with_rule("second", "Enforce"));
-    assert!(!other.view().reservations_are_rebuilt(), "groups are other ones now");
+    assert_eq!(other.view().outdated_groups().len(), 1, "groups are other ones now");
 }
 
 #[tokio::test]
@@ -190,7 +195,7 @@ async fn who_falls_behind_or_subscribes_in_the_middle_is_told_to_look_at_everyth
 fn reservations_end_when_groups_are_only_observed_and_are_worked_out_anew_afterwards() {
     let mode = |mode| with_rule("gang", mode);
     let store = store(mode("Enforce"));
-    store.apply([upsert(pod("p").label("gang", "a"))]);
+    store.apply([upsert(pod("p").label("gang", "a").on("n"))]);
     let reserve = || {
         store.write(|view| {
             let group = view.pod("p").and_then(|pod| pod.group.clone()).expect("a member").group.clone();
@@ -200,8 +205,9 @@ fn reservations_end_when_groups_are_only_observed_and_are_worked_out_anew_afterw
                 slots: vec![slot],
                 ..crate::ledger::Reservation::nothing(group)
             };
-            view.reserve(reservation, HOUR);
-            view.mark_reservations_rebuilt();
+            view.reserve(reservation, crate::ledger::Life::of(HOUR));
+            let groups: Vec<_> = view.outdated_groups().cloned().collect();
+            view.mark_up_to_date(&groups);
             Vec::new()
         });
     };
@@ -212,7 +218,7 @@ fn reservations_end_when_groups_are_only_observed_and_are_worked_out_anew_afterw
         store.reconfigure(mode(next));
         let view = store.view();
         assert!(view.ledger().reservations().is_empty(), "{name}");
-        assert!(!view.reservations_are_rebuilt(), "{name}");
+        assert_eq!(view.outdated_groups().len(), 1, "{name}");
         reserve();
     }
     store.reconfigure(mode("Enforce"));

@@ -2,7 +2,10 @@
 
 use super::Verbs;
 use crate::cluster::binder::{BindError, BindOrder};
+use crate::config::Mode;
 use crate::model::{Name, ObjectKey};
+use crate::policy::replica_group::tears_apart;
+use crate::view::View;
 use crate::wire::{BindArgs, WireError, reply};
 
 impl Verbs {
@@ -15,11 +18,16 @@ impl Verbs {
             key: ObjectKey::new(&*args.namespace, &*args.name),
             node: self.interner.name(&args.node),
         };
+        let mut torn = false;
         self.store.write_by_settings(|view, config, _| {
-            view.assume(&order.uid, &order.key, order.node.clone(), config.server.ledger_ttl.0);
+            // Looked at in the very step that takes the place, so that of two members at once the second sees the first.
+            torn = config.replica_groups.mode == Mode::Enforce && would_tear_apart(&order, view);
+            if !torn {
+                view.assume(&order.uid, &order.key, order.node.clone(), config.server.ledger_ttl.0);
+            }
             Vec::new()
         });
-        let result = self.binder.bind(&order).await;
+        let result = if torn { Err(BindError::Declined) } else { self.binder.bind(&order).await };
         self.record_binding(&order, &result);
         Ok(reply::bind(&result.map_or_else(|error| error.to_string(), |()| String::new())))
     }
@@ -35,6 +43,10 @@ impl Verbs {
                 self.store.write(|view| view.refuse(&order.uid, &order.node));
                 "refused"
             }
+            Err(BindError::Declined) => {
+                self.store.write(|view| view.withdraw(&order.uid));
+                "declined"
+            }
             // Kept in the ledger: the pod may well be on the node.
             Err(BindError::Unknown(_)) => "unknown",
         };
@@ -43,4 +55,10 @@ impl Verbs {
             tracing::warn!(pod = %order.key, node = &*order.node, reason = %error, "pod not bound");
         }
     }
+}
+
+/// Whether the pod is a member of a group whose others are in another domain by now.
+fn would_tear_apart(order: &BindOrder, view: &View) -> bool {
+    let shown = view.pod(&order.uid).or_else(|| view.ledger().get(&order.uid).map(|entry| &entry.pod));
+    shown.is_some_and(|pod| tears_apart(pod, &order.node, view))
 }

@@ -25,6 +25,11 @@ impl CalledPod {
         &self.pod.key
     }
 
+    /// Whether deciding about it means looking for room for a whole group. All other decisions take a glance at each node.
+    pub fn is_placed_with_its_group(&self) -> bool {
+        self.pod.group.as_ref().is_some_and(|membership| membership.has_topology_request())
+    }
+
     fn read(object: &PodObject, interner: &Interner, view: &View) -> Self {
         Self::new(Arc::new(json::pod(object, interner)), view)
     }

@@ -5,17 +5,18 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::Verbs;
 use super::call::CalledPod;
+use super::owed;
 use crate::cluster::freshness::NotReady;
-use crate::config::Config;
 use crate::decision::{Decision, Detail, Undecided};
-use crate::engine::{Asked, Engine, Panicked};
+use crate::engine::{Asked, Engine, Unanswered};
 use crate::model::Pod;
-use crate::policy::{Purpose, Question};
+use crate::policy::{Budget, Purpose, Question};
 use crate::store::Snapshot;
-use crate::view::{Needs, View};
+use crate::view::Needs;
 
 impl From<NotReady> for Undecided {
     fn from(not_ready: NotReady) -> Self {
@@ -26,9 +27,12 @@ impl From<NotReady> for Undecided {
     }
 }
 
-impl From<Panicked> for Undecided {
-    fn from(_: Panicked) -> Self {
-        Undecided::InternalError
+impl From<Unanswered> for Undecided {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Panicked => Undecided::InternalError,
+            Unanswered::BudgetSpent => Undecided::DecisionTimeout,
+        }
     }
 }
 
@@ -50,23 +54,29 @@ enum Outcome<R> {
 }
 
 impl Verbs {
-    /// Asks the policies on one snapshot that has everything they need.
+    /// Asks the policies on one snapshot that has everything they need; `may_wait` if the caller asks again once pods that
+    /// are awaited have their places.
     pub(super) fn consult<R>(
         &self,
-        purpose: Purpose,
+        (purpose, may_wait): (Purpose, bool),
         called: &CalledPod,
         candidates: &[Cow<'_, str>],
-        answer: impl Fn(&Asked<'_>) -> Result<R, Panicked>,
+        answer: impl Fn(&Asked<'_>) -> Result<R, Unanswered>,
     ) -> Result<Consulted<R>, Undecided> {
         let mut snapshot = self.store.snapshot();
         self.trust_cache(&snapshot)?;
+        let budget = budget(&snapshot);
         loop {
-            if !snapshot.view().reservations_are_rebuilt() {
-                snapshot = self.rebuild_reservations()?;
+            if snapshot.view().outdated_groups().len() > 0 {
+                snapshot = self.bring_reservations_up_to_date()?;
             }
             let pod = called.seen_by(snapshot.view());
             let (view, engine) = (snapshot.view(), snapshot.engine());
-            match ask(engine, Question::about(purpose, &pod, candidates, view), &answer)? {
+            let may_nominate =
+                purpose == Purpose::Filter && self.nominations.may_nominate(&pod, snapshot.config());
+            let question = Question::about(purpose, &pod, candidates, view);
+            let question = Question { may_wait, may_nominate, budget: &budget, ..question };
+            match ask(engine, question, &answer)? {
                 Outcome::Answer(answer) => return Ok(Consulted { snapshot, pod, answer }),
                 // It is made once and kept up from then on. Everything is prepared again on what is published then.
                 Outcome::Lacks(needs) => {
@@ -85,60 +95,36 @@ impl Verbs {
         let snapshot = self.store.snapshot();
         self.trust_cache(&snapshot)?;
         let (engine, mut view) = (snapshot.engine(), snapshot.view().clone());
-        if !view.reservations_are_rebuilt() {
-            rebuild(&mut view, snapshot.config(), engine)?;
-        }
+        owed::update(&mut view, snapshot.config(), engine)?;
         let pod = CalledPod::new(pod, &view).seen_by(&view);
+        let budget = budget(&snapshot);
         loop {
             let question = Question::about(Purpose::Filter, &pod, candidates, &view);
-            match ask(engine, Question { detail: Detail::Facts, ..question }, |asked: &Asked<'_>| {
-                asked.filter()
-            })? {
+            let question = Question { detail: Detail::Facts, budget: &budget, ..question };
+            match ask(engine, question, |asked: &Asked<'_>| asked.filter())? {
                 Outcome::Answer(decision) => return Ok(decision),
                 Outcome::Lacks(needs) => view.provide(&needs),
             }
         }
     }
 
-    fn trust_cache(&self, snapshot: &Snapshot) -> Result<(), Undecided> {
+    pub(super) fn trust_cache(&self, snapshot: &Snapshot) -> Result<(), Undecided> {
         let not_ready = self.freshness.not_ready(snapshot.config().server.staleness_limit.0);
         not_ready.map_or(Ok(()), |not_ready| Err(not_ready.into()))
     }
-
-    /// The first thing after a start, and after groups are recognised in another way.
-    fn rebuild_reservations(&self) -> Result<Arc<Snapshot>, Panicked> {
-        let mut result = Ok(());
-        let snapshot = self.store.write_by_settings(|view, config, engine| {
-            if !view.reservations_are_rebuilt() {
-                result = rebuild(view, config, engine);
-            }
-            Vec::new()
-        });
-        result.map(|()| snapshot)
-    }
 }
 
-/// Works out what has to be reserved for groups of which some members are running already. It is tried once, even if a
-/// policy panics.
-fn rebuild(view: &mut View, config: &Config, engine: &Engine) -> Result<(), Panicked> {
-    view.mark_reservations_rebuilt();
-    let needs = engine.restore_needs(view)?;
-    view.provide(&needs);
-    for restored in engine.restore(view)? {
-        // What is reserved already stays as it is.
-        if view.ledger().reservations().of(&restored.group).is_none() {
-            view.reserve(restored, config.replica_groups.reservation_ttl.0);
-        }
-    }
-    Ok(())
+/// What a decision that begins now may cost.
+fn budget(snapshot: &Snapshot) -> Budget {
+    Budget::until(Instant::now() + snapshot.config().server.timeouts.decision.0)
 }
 
 /// Asks the policies as if the pod were nowhere. A pure function of the question.
 fn ask<R>(
     engine: &Engine,
     question: Question<'_>,
-    answer: impl FnOnce(&Asked<'_>) -> Result<R, Panicked>,
-) -> Result<Outcome<R>, Panicked> {
+    answer: impl FnOnce(&Asked<'_>) -> Result<R, Unanswered>,
+) -> Result<Outcome<R>, Unanswered> {
     let uid = &question.pod.uid;
     let without_pod;
     let mut question = question;

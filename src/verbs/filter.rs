@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::Verbs;
 use super::call::SchedulingCall;
+use super::off_loop::{is_large, off_the_event_loop_if};
 use super::waiting::Patience;
 use crate::decision::Undecided;
 use crate::engine::Asked;
@@ -40,13 +41,15 @@ impl Verbs {
     /// Answers filter. Where a hard limit depends on the bind call of the pod before this one, a short wait for it beats
     /// a rejection; a shorter one beats scores that do not know of it. `limit` is the time for both.
     pub async fn filter(&self, body: &[u8], limit: Duration) -> Result<Vec<u8>, WireError> {
-        let call = self.scheduling_call(body)?;
         let began = Instant::now();
+        let mut patience = Patience::after(Duration::ZERO, limit);
+        let call = off_the_event_loop_if(is_large(body), || self.scheduling_call(body))?;
+        let takes_long = call.pod.is_placed_with_its_group();
+        let mut attempt = off_the_event_loop_if(takes_long, || self.attempt(&call, patience));
         let mut waited = Duration::ZERO;
         let mut subscription = None;
         loop {
-            let patience = Patience::after(began.elapsed(), limit);
-            let awaited = match self.attempt(&call, patience) {
+            let awaited = match attempt {
                 Attempt::Answered(answer) => {
                     if !waited.is_zero() {
                         self.metrics.filter_wait.observe(waited.as_secs_f64());
@@ -60,42 +63,43 @@ impl Verbs {
             // snapshot and the subscription is not announced, and is looked for.
             let is_new = subscription.is_none();
             let changes = subscription.get_or_insert_with(|| self.store.subscribe());
-            if is_new && awaited.is_outdated(&self.store.snapshot()) {
-                continue;
+            if !is_new || !awaited.is_outdated(&self.store.snapshot()) {
+                let pods = awaited.pods;
+                let concerning = changes.until(|changes| changes.concern(&pods));
+                let time = patience.next_change(began.elapsed(), limit);
+                // Both ends of the wait lead to another attempt.
+                let _ = tokio::time::timeout(time, concerning).await;
+                waited += pause.elapsed();
             }
-            let pods = awaited.pods;
-            let concerning = changes.until(|changes| changes.concern(&pods));
-            let time = patience.next_change(began.elapsed(), limit);
-            // Both ends of the wait lead to another attempt.
-            let _ = tokio::time::timeout(time, concerning).await;
-            waited += pause.elapsed();
+            patience = Patience::after(began.elapsed(), limit);
+            attempt = off_the_event_loop_if(takes_long, || self.attempt(&call, patience));
         }
     }
 
     /// Decides once, and records the decision if it is the answer.
     pub(super) fn attempt(&self, call: &SchedulingCall<'_>, patience: Patience) -> Attempt {
         let candidates = &call.candidates;
-        let answer = match self
-            .consult(Purpose::Filter, &call.pod, &candidates.names, |asked: &Asked<'_>| asked.filter())
-        {
-            Ok(consulted) if patience.waits_for(&consulted.answer) => {
-                let pods = consulted.answer.effects().awaited.clone();
-                return Attempt::Waits(Awaited { pods, snapshot: consulted.snapshot });
-            }
-            Ok(consulted) => {
-                self.record_filter(&call.pod, &consulted, &candidates.names);
-                if consulted.answer.is_undecided() {
-                    // Not a rejection: that could evict pods for a place that may well be free.
-                    reply::filter_error(Undecided::PlacementUnknown)
-                } else {
-                    reply::filter(candidates, &consulted.answer)
+        let purpose = (Purpose::Filter, patience != Patience::None);
+        let answer =
+            match self.consult(purpose, &call.pod, &candidates.names, |asked: &Asked<'_>| asked.filter()) {
+                Ok(consulted) if patience.waits_for(&consulted.answer) => {
+                    let pods = consulted.answer.effects().awaited.clone();
+                    return Attempt::Waits(Awaited { pods, snapshot: consulted.snapshot });
                 }
-            }
-            Err(undecided) => {
-                self.record_filter_error(&call.pod, undecided);
-                reply::filter_error(undecided)
-            }
-        };
+                Ok(consulted) => {
+                    self.record_filter(&call.pod, &consulted, &candidates.names);
+                    if consulted.answer.is_undecided() {
+                        // Not a rejection: that could evict pods for a place that may well be free.
+                        reply::filter_error(Undecided::PlacementUnknown)
+                    } else {
+                        reply::filter(candidates, &consulted.answer)
+                    }
+                }
+                Err(undecided) => {
+                    self.record_filter_error(&call.pod, undecided);
+                    reply::filter_error(undecided)
+                }
+            };
         Attempt::Answered(answer)
     }
 }

@@ -1,7 +1,10 @@
-//! What has been said about each replica group, so that it is said again only when it changes.
+//! What has been said about each replica group, so that it is said again only when it changes, and not too often.
+//!
+//! Members of one group may have different reasons to wait, and are tried again and again in turn. So each thing is said of a
+//! group once in a while, and only so many different ones.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
 
@@ -12,6 +15,11 @@ use crate::decision::{Decision, Reason};
 use crate::ledger::Reservation;
 use crate::model::{GroupKey, Membership, Pod};
 use crate::view::View;
+
+/// The same is not said again of a group for so long, unless it has been complete in between.
+const QUIET: Duration = Duration::from_mins(10);
+/// So many different things are said of a group in that time.
+const MOST_SAID: usize = 8;
 
 /// How a group is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +32,34 @@ enum State {
     Complete,
 }
 
+/// What is known of a group, and what has been said of it lately.
+struct Said {
+    state: State,
+    lately: Vec<(State, Instant)>,
+}
+
+impl Said {
+    /// Takes in how the group is doing, and whether that is to be said.
+    fn is_news(&mut self, state: &State, now: Instant) -> bool {
+        if *state == State::Complete && self.state != State::Complete {
+            // Whatever happens to it from now on is another story.
+            self.lately.clear();
+        }
+        self.state = state.clone();
+        self.lately.retain(|(_, said)| now.duration_since(*said) < QUIET);
+        let is_news = self.lately.len() < MOST_SAID && !self.lately.iter().any(|(known, _)| known == state);
+        if is_news {
+            self.lately.push((state.clone(), now));
+        }
+        is_news
+    }
+}
+
 /// What has been said.
 ///
 /// Groups are independent of each other, and what is said depends on nothing else: a concurrent map will do.
 pub struct GroupEvents {
-    last: DashMap<Arc<GroupKey>, State>,
+    said: DashMap<Arc<GroupKey>, Said>,
     /// When the first member of those that are being placed was bound.
     begun: DashMap<Arc<GroupKey>, Instant>,
     event_recorder: EventRecorder,
@@ -38,7 +69,7 @@ pub struct GroupEvents {
 impl GroupEvents {
     /// Nothing said so far.
     pub fn new(event_recorder: EventRecorder, metrics: GroupMetrics) -> Self {
-        Self { last: DashMap::new(), begun: DashMap::new(), event_recorder, metrics }
+        Self { said: DashMap::new(), begun: DashMap::new(), event_recorder, metrics }
     }
 
     /// Filter answered for a pod.
@@ -80,8 +111,9 @@ impl GroupEvents {
     }
 
     fn tell(&self, membership: &Membership, pod: &Pod, state: State) {
-        let known = self.last.insert(membership.group.clone(), state.clone());
-        if known.as_ref() == Some(&state) {
+        let nothing = || Said { state: state.clone(), lately: Vec::new() };
+        if !self.said.entry(membership.group.clone()).or_insert_with(nothing).is_news(&state, Instant::now())
+        {
             return;
         }
         let (reason, message, is_warning) = match state {
@@ -110,7 +142,7 @@ impl GroupEvents {
     pub fn forget(&self, view: &View) {
         let somebody =
             |group: &GroupKey| view.placed_members(group).len() + view.waiting_members(group).len() > 0;
-        self.last.retain(|group, _| somebody(group));
+        self.said.retain(|group, _| somebody(group));
         self.begun.retain(|group, _| somebody(group));
     }
 
@@ -119,10 +151,45 @@ impl GroupEvents {
         self.metrics.show(view);
         self.forget(view);
         self.metrics.nobody_waits();
-        for entry in &self.last {
-            if let State::Waiting(reason) = entry.value() {
+        for entry in &self.said {
+            if let State::Waiting(reason) = &entry.state {
                 self.metrics.waiting.with_label_values(&[reason.code()]).inc();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{MOST_SAID, QUIET, Said, State};
+    use crate::decision::Reason;
+
+    #[test]
+    fn members_that_wait_for_different_reasons_in_turn_are_heard_once_each() {
+        let reasons = [Reason::DomainTooSmall, Reason::DomainReserved].map(State::Waiting);
+        let mut said = Said { state: reasons[0].clone(), lately: Vec::new() };
+        let begin = Instant::now();
+        let at = |second: u64| begin + Duration::from_secs(second);
+        let heard = |said: &mut Said, from: u64, seconds: u64| {
+            (from..from + seconds)
+                .filter(|second| said.is_news(&reasons[(*second % 2) as usize], at(*second)))
+                .count()
+        };
+        assert_eq!(heard(&mut said, 0, 500), 2);
+        assert_eq!(heard(&mut said, QUIET.as_secs(), 500), 2, "and again after a while");
+        let later = QUIET.as_secs() + 500;
+        assert!(said.is_news(&State::Complete, at(later)));
+        assert!(!said.is_news(&State::Complete, at(later)), "it was complete already");
+        assert_eq!(heard(&mut said, later, 100), 2, "another story");
+    }
+
+    #[test]
+    fn a_group_is_not_talked_about_without_end() {
+        let mut said = Said { state: State::Placing(None), lately: Vec::new() };
+        let now = Instant::now();
+        let domains = (0..100).map(|at| State::Placing(Some(format!("rack={at}"))));
+        assert_eq!(domains.filter(|state| said.is_news(state, now)).count(), MOST_SAID);
     }
 }

@@ -20,6 +20,8 @@ pub struct VerbsMetrics {
     pub preemption_candidates: IntCounterVec,
     /// Bindings, by result.
     pub(crate) bindings: IntCounterVec,
+    /// Nominations, by what became of them.
+    pub(crate) nominations: IntCounterVec,
     /// Panics caught on the way to an answer. It is the engine's metric, which counts those of policies there.
     pub(crate) panics: IntCounterVec,
 }
@@ -49,14 +51,20 @@ impl VerbsMetrics {
                 "Bind calls, by what became of them.",
                 &["result"],
             )?,
+            nominations: registry.counter(
+                "nominations_total",
+                "Nominated nodes written to members of replica groups or taken back, by result.",
+                &["result"],
+            )?,
             panics: engine.panics.clone(),
         };
+        create_series(&metrics.nominations, [["written"], ["taken_back"], ["superseded"], ["failed"]]);
         create_series(&metrics.undecided, Undecided::ALL.map(|undecided| [undecided.code()]));
         for mode in Mode::ALL {
             let fates = Fate::ALL.map(|fate| [mode.label(), fate.label()]);
             create_series(&metrics.preemption_candidates, fates);
         }
-        create_series(&metrics.bindings, [["bound"], ["refused"], ["unknown"]]);
+        create_series(&metrics.bindings, [["bound"], ["refused"], ["declined"], ["unknown"]]);
         create_series(&metrics.panics, Verb::ALL.map(|verb| [verb.label()]));
         Ok(metrics)
     }

@@ -20,7 +20,7 @@ impl Verbs {
             };
             offered.iter().map(known).collect()
         };
-        let consulted = self.consult(Purpose::Preempt, &called, &names, |asked| asked.preempt(find));
+        let consulted = self.consult((Purpose::Preempt, false), &called, &names, |asked| asked.preempt(find));
         let (snapshot, fates) = match consulted {
             Ok(consulted) => (consulted.snapshot, consulted.answer),
             // In doubt every candidate stays: kube-scheduler's own choice is the fallback.

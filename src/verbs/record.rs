@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::Verbs;
 use super::call::CalledPod;
 use super::decide::Consulted;
+use super::owed;
 use crate::config::Mode;
 use crate::decision::{Decision, Effects, Undecided};
 use crate::model::ObjectKey;
@@ -24,6 +25,10 @@ impl Verbs {
         candidates: &[Cow<'_, str>],
     ) {
         let Consulted { snapshot, pod, answer: decision } = consulted;
+        self.nominations.asked_about(pod);
+        if let Some(node) = &decision.effects().nominate {
+            self.nominations.ask_for(&pod.uid, node);
+        }
         if decision.is_undecided() {
             self.record_undecided(called.key(), Undecided::PlacementUnknown);
             self.write_ledger(called, Offer::None, decision.effects());
@@ -96,7 +101,7 @@ impl Verbs {
             if let Some(reservation) = reservation {
                 // It was worked out as if the pod were nowhere.
                 dropped.extend(view.withdraw(&pod.uid));
-                view.reserve(reservation.clone(), config.replica_groups.reservation_ttl.0);
+                view.reserve(reservation.clone(), owed::life(config));
             }
             dropped.extend(view.offer(pod, offer, config.server.ledger_ttl.0));
             dropped

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::domains::Domains;
 use super::{HostId, Needs, PodState, View};
-use crate::ledger::{DropCause, Reservation, Slot};
-use crate::model::{GroupKey, Kind, Name, Object, ObjectKey, Pod, Recogniser, Uid};
+use crate::ledger::{DropCause, Life, Reservation};
+use crate::model::{GroupKey, Kind, Membership, Name, Object, ObjectKey, Pod, Recogniser, Uid};
 
 /// One thing a watch tells.
 #[derive(Clone, Debug)]
@@ -67,32 +66,45 @@ impl View {
     /// Room is to be kept for the members of a group.
     ///
     /// It was worked out a moment ago: members that got a place since then have consumed theirs already.
-    pub fn reserve(&mut self, reservation: Reservation, ttl: Duration) {
+    pub fn reserve(&mut self, reservation: Reservation, life: Life) {
         let since = |pod: &&Arc<Pod>| !reservation.in_place.contains(&pod.uid);
         let since: Vec<_> = self.placed_members(&reservation.group).filter(since).cloned().collect();
         let group = reservation.group.clone();
         self.list_group(&group);
-        self.ledger.reserve(reservation, ttl);
+        self.ledger.reserve(reservation, life);
         for pod in since {
             if let Some(node) = self.place_of(&pod.uid).cloned() {
-                self.ledger.consume(&group, &pod, &node);
+                self.ledger.consume(&group, &self.slot_of(&pod, &node));
             }
         }
     }
 
-    /// What is kept for groups has been worked out anew from what their running members say.
-    pub fn mark_reservations_rebuilt(&mut self) {
-        self.reservations_rebuilt = true;
+    /// Nothing is kept for a group any more.
+    pub fn release(&mut self, group: &Arc<GroupKey>) {
+        if self.ledger.reservations().of(group).is_some() {
+            self.ledger.release(group);
+            self.list_group(group);
+            self.room_is_made();
+        }
+    }
+
+    /// Nobody of a group is missing. The last one may still be under way: then its attempt may fail.
+    pub fn release_unless_under_way(&mut self, group: &Arc<GroupKey>) {
+        if self.ledger.has_member_of(group) {
+            self.look_again_when_room_is_made(group.clone());
+        } else {
+            self.release(group);
+            self.ledger.begin_anew(group);
+        }
     }
 
     /// Releases every reservation; they are to be worked out anew from what runs.
     pub fn forget_reservations(&mut self) {
         let reserved: Vec<_> = self.ledger.reservations().iter().map(|kept| kept.group.clone()).collect();
         for group in reserved {
-            self.ledger.release(&group);
-            self.list_group(&group);
+            self.release(&group);
         }
-        self.reservations_rebuilt = false;
+        self.outdated = self.groups.keys().cloned().collect();
     }
 
     /// Bind was called for the pod.
@@ -125,9 +137,9 @@ impl View {
     /// Lets the ledger's clock run on. Not to be called for time during which the pod watch was cut.
     pub fn advance(&mut self, elapsed: Duration) -> Dropped {
         let mut dropped = Dropped::new();
-        let reserved = self.groups_reserved_for();
+        let kept: Vec<_> = self.ledger.reservations().iter().map(|kept| kept.group.clone()).collect();
         let expired = self.ledger.advance(elapsed);
-        self.list_groups_without_reservation(&reserved);
+        self.give_up(kept);
         for uid in expired {
             dropped.extend(self.keeping_places(&uid, |view| view.ledger.expire(&uid)));
         }
@@ -149,29 +161,33 @@ impl View {
                 self.counters.insert(key.clone(), placed);
             }
         }
-        for key in &needs.topology_keys {
-            if !self.domains.contains_key(key) {
-                self.domains.insert(key.clone(), Arc::new(Domains::build(&self.hosts, key)));
-            }
-        }
+        self.topologies.provide(&needs.topology_keys, &self.hosts);
         for (counter, key) in &needs.sums {
-            if let Some(domains) = self.domains.get(key).filter(|_| !self.provides_sum(counter, key)) {
+            if let Some(domains) = self.topologies.get(key).filter(|_| !self.provides_sum(counter, key)) {
                 self.counters.sum(counter, key, domains);
             }
         }
     }
 
-    /// Forgets counters that nobody asked for in the last `idle` calls of this.
-    pub fn sweep_counters(&mut self, idle: u64) {
+    /// Forgets counters and domains that nobody asked for in the last `idle` calls of this.
+    pub fn sweep_unused(&mut self, idle: u64) {
         self.counters.sweep(idle);
+        self.topologies.sweep(idle);
     }
 
     fn upsert(&mut self, object: Object, dropped: &mut Dropped) {
         let key = object.key();
         match object {
             Object::Node(node) => {
+                let (known, name) = (self.node(&node.name).cloned(), node.name.clone());
+                let is_other = known
+                    .is_none_or(|known| known.labels != node.labels || known.allocatable != node.allocatable);
                 if self.hosts.set_node(node) {
-                    self.domains.clear();
+                    self.topologies.clear();
+                }
+                if is_other {
+                    self.outdate_groups_on(&name);
+                    self.room_is_made();
                 }
             }
             Object::Pod(pod) => self.upsert_pod(pod, dropped),
@@ -180,6 +196,10 @@ impl View {
             }
             Object::Service(object) => self.services.insert(key, object),
             Object::Workload(kind, object) => self.workloads.entry(kind).or_default().insert(key, object),
+            Object::VolumeClaim(object) => self.volumes.claims.insert(key, object),
+            Object::PersistentVolume(object) => self.volumes.persistent.insert(key, object),
+            Object::StorageClass(object) => self.volumes.classes.insert(key, object),
+            Object::LimitRange(object) => self.set_limit_range(&key, Some(object)),
             Object::Group(kind, object) => self.set_group_object(kind, &key, Some(object)),
         }
     }
@@ -188,7 +208,8 @@ impl View {
         match kind {
             Kind::Node => {
                 self.hosts.remove_node(&key.name);
-                self.domains.clear();
+                self.topologies.clear();
+                self.outdate_groups_on(&key.name);
             }
             Kind::Pod => {
                 if let Some(uid) = self.pod_names.get(key).cloned() {
@@ -202,6 +223,10 @@ impl View {
             Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
                 self.workloads.entry(kind).or_default().remove(key);
             }
+            Kind::PersistentVolumeClaim => self.volumes.claims.remove(key),
+            Kind::PersistentVolume => self.volumes.persistent.remove(key),
+            Kind::StorageClass => self.volumes.classes.remove(key),
+            Kind::LimitRange => self.set_limit_range(key, None),
             Kind::Group(kind) => self.set_group_object(kind, key, None),
         }
     }
@@ -220,6 +245,11 @@ impl View {
 
     fn upsert_pod(&mut self, mut pod: Arc<Pod>, dropped: &mut Dropped) {
         self.recognise_group(&mut pod);
+        self.keep_what_it_was_placed_by(&mut pod);
+        if !pod.is_kept() {
+            self.remove(Kind::Pod, &pod.key, dropped);
+            return;
+        }
         let uid = pod.uid.clone();
         // Most updates change nothing that is kept: the copy that everybody shares stays.
         let pod = self.pods.get(&uid).filter(|known| **known == pod).cloned().unwrap_or(pod);
@@ -235,8 +265,10 @@ impl View {
                 dropped.extend(self.keeping_places(&previous, |view| view.ledger.delete(&previous)));
             }
         }
-        let (group, terminating, in_place) = (pod.group.clone(), pod.terminating, pod.node.is_some());
+        let (group, is_going) = (pod.group.clone(), pod.terminating || pod.finished);
+        let in_place = pod.node.is_some() && !pod.finished;
         let bound = in_place && self.placement(&uid).is_none();
+        let before = self.standing(&uid);
         dropped.extend(self.keeping_places(&uid, |view| {
             let cause = if pod.node.is_some() {
                 view.ledger.confirm(&pod.uid);
@@ -247,8 +279,8 @@ impl View {
             view.pods.insert(pod.uid.clone(), pod);
             cause
         }));
-        match group {
-            Some(membership) if terminating => self.release_if_abandoned(&membership.group),
+        match &group {
+            Some(membership) if is_going => self.release_if_abandoned(&membership.group),
             Some(membership) if in_place => {
                 if bound {
                     self.ledger.progress(&membership.group);
@@ -257,10 +289,26 @@ impl View {
             }
             _ => {}
         }
+        self.outdate_if_changed(before, &uid);
+    }
+
+    /// What a member asks for counts until it has a place. What is written into it later changes nothing for its group,
+    /// nor for others.
+    fn keep_what_it_was_placed_by(&self, pod: &mut Arc<Pod>) {
+        let placed = self.pods.get(&pod.uid).filter(|known| known.node.is_some());
+        let Some((before, now)) = placed.and_then(|known| known.group.as_ref()).zip(pod.group.as_ref())
+        else {
+            return;
+        };
+        if before.group == now.group && before.topology != now.topology {
+            let membership = Membership { topology: before.topology.clone(), ..Membership::clone(now) };
+            Arc::make_mut(pod).group = Some(Arc::new(membership));
+        }
     }
 
     fn remove_pod(&mut self, uid: &Uid, dropped: &mut Dropped) {
         let group = self.pods.get(uid).and_then(|pod| pod.group.clone());
+        let before = self.standing(uid);
         dropped.extend(self.keeping_places(uid, |view| {
             if let Some(pod) = view.pods.remove(uid) {
                 view.pod_names.remove(&pod.key);
@@ -270,6 +318,7 @@ impl View {
         if let Some(membership) = group {
             self.release_if_abandoned(&membership.group);
         }
+        self.outdate_if_changed(before, uid);
     }
 
     /// Room is kept for members to come only while somebody of the group is there.
@@ -279,6 +328,7 @@ impl View {
         if !somebody {
             self.list_group(group);
             self.ledger.release(group);
+            self.ledger.begin_anew(group);
         }
     }
 
@@ -289,8 +339,6 @@ impl View {
         }
         self.recogniser = recogniser;
         self.recognition += 1;
-        // Groups that are recognised from now on may have members in place.
-        self.reservations_rebuilt = false;
         let shown: Vec<_> = self.pods.values().cloned().collect();
         for mut pod in shown {
             self.recognise_group(&mut pod);
@@ -305,18 +353,39 @@ impl View {
         for group in reserved {
             self.release_if_abandoned(&group);
         }
+        // Groups that are recognised from now on may have members in place.
+        self.outdated = self.groups.keys().cloned().collect();
     }
 
     /// Makes a change that concerns one pod, and brings all that is kept by place in line with where it is then.
     pub(super) fn keeping_places<R>(&mut self, uid: &str, change: impl FnOnce(&mut Self) -> R) -> R {
-        let (before, entry_before) = (self.pod_state(uid), self.entry_before(uid));
+        let (before, entry_before, under_way) =
+            (self.pod_state(uid), self.entry_before(uid), !self.ledger.has_nobody_under_way());
         let result = change(self);
         let after = self.pod_state(uid);
         self.list_pod(uid, [&before, &after], entry_before.as_ref());
+        if under_way && self.ledger.has_nobody_under_way() {
+            self.room_is_made();
+        }
         if !before.is(&after) {
             self.update_slots(&before, &after);
+            let has_left = matches!(before, PodState::Placed(..)) && !matches!(after, PodState::Placed(..));
+            let left = before.pod().filter(|_| has_left).and_then(|pod| pod.group.clone());
+            let come = match &after {
+                PodState::Placed(node, pod) if !before.is_on(node) => Some((node.clone(), pod.clone())),
+                _ => None,
+            };
             self.leave(before);
             self.arrive(after);
+            if let Some((node, pod)) = come {
+                self.outdate_by_arrival(&pod, &node);
+            }
+            if let Some(membership) = left {
+                self.outdate_by_departure(&membership);
+            }
+            if has_left {
+                self.room_is_made();
+            }
         }
         result
     }
@@ -332,12 +401,12 @@ impl View {
             (PodState::Placed(..), PodState::Placed(..)) => {}
             (_, PodState::Placed(node, pod)) if !pod.terminating => {
                 if let Some(group) = group(pod) {
-                    self.ledger.consume(&group, pod, node);
+                    self.ledger.consume(&group, &self.slot_of(pod, node));
                 }
             }
-            (PodState::Placed(node, pod), after) if !pod.terminating && !after.is_terminating() => {
+            (PodState::Placed(node, pod), after) if !pod.terminating && !after.is_over() => {
                 if let Some(group) = group(pod) {
-                    self.ledger.reinstate(&group, Slot::of(pod, node));
+                    self.ledger.reinstate(&group, self.slot_of(pod, node));
                 }
             }
             _ => {}
@@ -368,6 +437,11 @@ impl View {
                     members.remove(&membership.group, &pod.uid);
                 }
             }
+            PodState::Finished(pod) => {
+                if let Some(membership) = &pod.group {
+                    self.finished.remove(&membership.group, &pod.uid);
+                }
+            }
             PodState::Unknown => {}
         }
     }
@@ -394,6 +468,11 @@ impl View {
                 if let Some(membership) = pod.group.clone() {
                     let members = if pod.terminating { &mut self.leaving } else { &mut self.waiting };
                     members.add(membership.group.clone(), pod);
+                }
+            }
+            PodState::Finished(pod) => {
+                if let Some(membership) = pod.group.clone() {
+                    self.finished.add(membership.group.clone(), pod);
                 }
             }
             PodState::Unknown => {}

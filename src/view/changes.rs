@@ -111,21 +111,6 @@ impl View {
         }
     }
 
-    /// The groups that have a reservation, if changes are listed.
-    pub(super) fn groups_reserved_for(&self) -> Vec<Arc<GroupKey>> {
-        let reservations = self.changes.iter().flat_map(|_| self.ledger.reservations().iter());
-        reservations.map(|reservation| reservation.group.clone()).collect()
-    }
-
-    /// Lists those of the groups that have no reservation any more.
-    pub(super) fn list_groups_without_reservation(&mut self, groups: &[Arc<GroupKey>]) {
-        for group in groups {
-            if self.ledger.reservations().of(group).is_none() {
-                self.list_group(group);
-            }
-        }
-    }
-
     /// Lists that the configuration is another one.
     pub(crate) fn list_settings(&mut self) {
         if let Some(changes) = &mut self.changes {

@@ -36,6 +36,11 @@ impl<K: Clone + Eq + Hash> PodIndex<K> {
         self.by_key.iter().map(|(key, pods)| (key, pods.values()))
     }
 
+    /// All keys.
+    pub fn keys(&self) -> impl Iterator<Item = &K> {
+        self.by_key.keys()
+    }
+
     /// How many keys there are.
     pub fn len(&self) -> usize {
         self.by_key.len()

@@ -17,6 +17,7 @@ mod race;
 mod racks;
 mod recovery;
 mod rolling_update;
+mod sampling;
 mod stage;
 mod test_bed;
 mod unlike_members;

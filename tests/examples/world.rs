@@ -121,11 +121,11 @@ impl Scheduler {
     fn candidates(&self, pod: &Value) -> Vec<String> {
         let view = self.verbs.store.view();
         let Some(Object::Pod(pod)) = read(std::slice::from_ref(pod)).pop() else { panic!("a pod") };
-        let applicant = Demand { requests: &pod.requests, requirements: &pod.requirements };
+        let applicant = Demand::of(&pod);
         let passes = |name: &&str| {
             let host = view.host(name).expect("a node that was shown");
             let node = host.node.as_ref().expect("a node");
-            applicant.fits(node, &host.used) == Verdict::Fits && keeps_apart(&pod, host)
+            applicant.fits(node, &host.used, &host.pods) == Verdict::Fits && keeps_apart(&pod, host)
         };
         self.nodes.iter().map(name_of).filter(passes).map(str::to_owned).collect()
     }

@@ -1,7 +1,7 @@
 //! Whether a pod fits on a node, and every number that it depends on, against kube-scheduler's own code, on random clusters.
 //!
 //! ```text
-//!                  +--> fit-reference (Go: framework, four plugins) --+
+//!                  +--> fit-reference (Go: framework, five plugins) --+
 //!   seed --> case -+                                                  +--> the same outcome?
 //!                  +--> Berth (slimming, view, policy::fit) ----------+
 //! ```

@@ -9,7 +9,8 @@ use crate::outcome::{Amounts, Node, Numbers, Outcome, Reasons, Verdict};
 use crate::support::differential::program::Program;
 
 /// The plugins in the order in which kube-scheduler asks them: the first that refuses a node decides.
-pub const PLUGINS: [&str; 4] = ["NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeResourcesFit"];
+pub const PLUGINS: [&str; 5] =
+    ["NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"];
 
 /// The compiled program.
 pub struct Reference(Program);

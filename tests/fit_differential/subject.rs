@@ -21,7 +21,7 @@ pub fn decide(case: &Case) -> Result<Outcome, String> {
         serde_json::from_str(&case.pod().to_string()).map_err(|error| error.to_string())?;
     let pod = json::pod(&incoming, &interner);
     let requirements = json::requirements(&incoming);
-    let applicant = Demand { requests: &pod.requests, requirements: &requirements };
+    let applicant = Demand { requirements: &requirements, ..Demand::of(&pod) };
 
     let mut plugins: BTreeMap<String, Vec<Verdict>> =
         PLUGINS.iter().map(|plugin| ((*plugin).to_owned(), Vec::new())).collect();
@@ -30,10 +30,10 @@ pub fn decide(case: &Case) -> Result<Outcome, String> {
         let host = view.host(name).ok_or("an unknown candidate")?;
         let node = host.node.as_ref().ok_or("a candidate without a node")?;
         for (plugin, predicate) in PLUGINS.iter().zip(Predicate::ALL) {
-            let verdict = verdict(applicant.judge(predicate, node, &host.used));
+            let verdict = verdict(applicant.judge(predicate, node, &host.used, &host.pods));
             plugins.entry((*plugin).to_owned()).or_default().push(verdict);
         }
-        verdicts.push(verdict(applicant.fits(node, &host.used)));
+        verdicts.push(verdict(applicant.fits(node, &host.used, &host.pods)));
     }
     let mut allocated = BTreeMap::new();
     for shown in case.pods().filter(|pod| !is_finished(pod)) {

@@ -15,7 +15,7 @@ pub struct Seen<'a> {
 /// What is looked for, and in how many of a thousand cases at least.
 type Row = (&'static str, usize, fn(&Seen<'_>) -> bool);
 
-const ROWS: [Row; 39] = [
+const ROWS: [Row; 43] = [
     ("all plugins: fits", 150, |seen| seen.outcome.verdicts.contains(&Verdict::Fits)),
     ("all plugins: resolvable", 150, |seen| seen.outcome.verdicts.contains(&Verdict::Resolvable)),
     ("all plugins: unresolvable", 150, |seen| seen.outcome.verdicts.contains(&Verdict::Unresolvable)),
@@ -38,6 +38,16 @@ const ROWS: [Row; 39] = [
     }),
     ("affinity: left out beforehand", 5, |seen| gives(seen, "left out beforehand")),
     ("affinity: a contradiction", 20, |seen| gives(seen, "pod affinity terms conflict")),
+    ("ports: fits", 500, |seen| says(seen, "NodePorts", Verdict::Fits)),
+    ("ports: taken", 100, |seen| says(seen, "NodePorts", Verdict::Resolvable)),
+    ("ports: some fit and some do not", 50, |seen| {
+        says(seen, "NodePorts", Verdict::Resolvable) && says(seen, "NodePorts", Verdict::Fits)
+    }),
+    ("ports: of sidecars", 20, |seen| {
+        let init = seen.case.pod()["spec"]["initContainers"].as_array().into_iter().flatten();
+        init.into_iter()
+            .any(|container| container["restartPolicy"] == "Always" && container.get("ports").is_some())
+    }),
     ("room: fits", 500, |seen| says(seen, "NodeResourcesFit", Verdict::Fits)),
     ("room: resolvable", 150, |seen| says(seen, "NodeResourcesFit", Verdict::Resolvable)),
     ("room: unresolvable", 150, |seen| says(seen, "NodeResourcesFit", Verdict::Unresolvable)),

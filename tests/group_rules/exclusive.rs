@@ -19,7 +19,7 @@ fn elsewhere(pods: Vec<Value>, namespace: &str) -> Vec<Value> {
 }
 
 fn lone_rack() -> Stage {
-    Scene::new().rack("a", 8).open()
+    Scene::new().settings("{limits: {widestExclusive: Cluster}}").rack("a", 8).open()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{Scene, Stage, group, single, terminating, with_spec};
+use crate::scene::{Scene, Stage, group, on, single, terminating, with_spec};
 
 /// One rack of six; the first of a group of four is let in.
 fn begun() -> Stage {
@@ -34,14 +34,29 @@ fn another_group_sees_reserved_room_as_taken_and_says_so() {
 }
 
 #[test]
-fn who_matters_more_does_not_have_to_mind() {
+fn who_matters_more_does_not_have_to_mind_but_takes_other_room_first() {
     let stage = begun();
     let urgent = |name: &str| with_spec(single(name), "priority", json!(10));
-    assert_eq!(stage.passing(&urgent("u")).len(), 5);
+    let slots = || -> Vec<_> {
+        let view = stage.verbs.store.view();
+        view.ledger()
+            .reservations()
+            .iter()
+            .flat_map(|kept| &kept.slots)
+            .map(|slot| slot.host.to_string())
+            .collect()
+    };
+    for name in ["u1", "u2"] {
+        let node = stage.place(&urgent(name)).expect("a place");
+        assert!(!slots().contains(&node), "{node}");
+    }
+    assert_eq!(stage.passing(&urgent("u")).len(), 3, "now it has no choice");
     let stage = begun();
-    let urgent_group: Vec<_> =
-        group("h", 5).into_iter().map(|pod| with_spec(pod, "priority", json!(10))).collect();
-    assert_eq!(stage.passing(&urgent_group[0]).len(), 5);
+    let urgent_group = |name: &str, size: usize| -> Vec<_> {
+        group(name, size).into_iter().map(|pod| with_spec(pod, "priority", json!(10))).collect()
+    };
+    assert_eq!(stage.passing(&urgent_group("h", 2)[0]).len(), 2);
+    assert_eq!(begun().passing(&urgent_group("i", 5)[0]).len(), 5);
 }
 
 #[test]
@@ -56,6 +71,15 @@ fn room_is_given_up_when_nobody_comes() {
     stage.wait(1);
     assert_eq!(stage.kept(), (0, 0), "asking is not coming");
     assert_eq!(stage.place_all(&[single("s")]), [Some("a".to_owned())]);
+}
+
+#[test]
+fn room_is_given_up_when_the_group_shrinks_to_those_that_are_there() {
+    let stage = begun();
+    let node = stage.passing(&group("g", 4)[0])[0].clone();
+    stage.see(&[on(&group("g", 1)[0], &node)]);
+    stage.filter(&single("s"));
+    assert_eq!(stage.kept(), (0, 0));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::scene::{Scene, Stage, annotated, labelled, on, pod, single, terminati
 
 const PREFIX: &str = "leaderworkerset.sigs.k8s.io";
 
-fn member(group: usize, at: usize, revision: &str, asks: &Value) -> Value {
+pub fn member(group: usize, at: usize, revision: &str, asks: &Value) -> Value {
     let mut member = pod(&format!("llm-{group}-{at}-{revision}"), asks);
     for (key, value) in [
         ("name", "llm"),
@@ -20,7 +20,7 @@ fn member(group: usize, at: usize, revision: &str, asks: &Value) -> Value {
     annotated(member, "berth.dev/required-topology", "example.com/rack")
 }
 
-fn leader(group: usize, revision: &str) -> Value {
+pub fn leader(group: usize, revision: &str) -> Value {
     member(group, 0, revision, &json!({"cpu": "1"}))
 }
 
@@ -29,7 +29,7 @@ fn worker(group: usize, at: usize, revision: &str) -> Value {
 }
 
 /// The set: small leaders, large workers that tolerate the pool's taint.
-fn set(worker: &Value) -> Value {
+pub fn set(worker: &Value) -> Value {
     let template =
         |asks: Value| json!({"spec": {"containers": [{"name": "main", "resources": {"requests": asks}}]}});
     json!({"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",

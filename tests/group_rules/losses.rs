@@ -21,10 +21,11 @@ fn bereft(room_in_a: usize) -> Stage {
 #[test]
 fn a_member_comes_back_into_its_domain_or_waits() {
     assert_eq!(bereft(1).passing(&group("g", 4)[3]), ["a-3"]);
-    let stage = bereft(0);
-    let (_, reasons) = stage.reasons(&group("g", 4)[3]);
     let elsewhere = "replica group is in another domain of its required topology";
+    assert_eq!(bereft(0).reasons(&group("g", 4)[3]).1, [elsewhere]);
+    let (_, reasons) = bereft(1).reasons(&group("g", 5)[3]);
     assert_eq!(reasons, [elsewhere, "replica group's own domain has no room for its missing members"]);
+    let stage = bereft(0);
     stage.see(&[on(&single("s"), "b-0")]);
     stage.lose(&group("g", 4)[1]);
     assert_eq!(stage.passing(&group("g", 4)[3]).len(), 0, "both who are missing have to fit");

@@ -1,6 +1,7 @@
 //! What replica groups are promised, one situation after another, asked over the wire.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod demands;
 mod disaggregated_set;
 mod exclusive;
 mod grove;
@@ -8,8 +9,10 @@ mod keeping;
 mod kube_ray;
 mod leader_worker_set;
 mod levels;
+mod limits;
 mod losses;
 mod preempting;
 mod scene;
+mod seen;
 mod shapes;
 mod whole;

@@ -10,7 +10,12 @@ fn urgent(pods: Vec<Value>) -> Vec<Value> {
 
 /// Rack `low` is full of pods that may be evicted, rack `high` has one such pod and others that may not.
 fn full() -> Scene {
-    let mut scene = Scene::new().rack("low", 3).rack("high", 3);
+    full_but_for(0)
+}
+
+/// The same with so many free nodes in each rack.
+fn full_but_for(free: usize) -> Scene {
+    let mut scene = Scene::new().rack("low", 3 + free).rack("high", 3 + free);
     for at in 0..3 {
         scene = scene.running(&single(&format!("l{at}")), &format!("low-{at}"));
         let priority = if at == 0 { 0 } else { 1000 };
@@ -25,7 +30,7 @@ fn full() -> Scene {
 #[test]
 fn victims_only_where_the_whole_group_will_fit() {
     let (helped, others) =
-        full().settings("{countOnPreemption: false}").open().reasons(&urgent(group("g", 3))[0]);
+        full_but_for(1).settings("{countOnPreemption: false}").open().reasons(&urgent(group("g", 4))[0]);
     assert_eq!(
         helped,
         ["replica group does not fit as a whole into the required domain unless lower-priority pods leave"]

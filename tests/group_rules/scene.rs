@@ -100,13 +100,20 @@ impl Stage {
         self.ask(Verb::Filter, &json!({"Pod": pod, "NodeNames": self.with_room_for(pod)}))
     }
 
+    /// Filter's whole answer for these candidates.
+    pub fn answer(&self, pod: &Value, nodes: &[&str]) -> Value {
+        self.ask(Verb::Filter, &json!({"Pod": pod, "NodeNames": nodes}))
+    }
+
     fn with_room_for(&self, pod: &Value) -> Vec<String> {
         let view = self.verbs.store.view();
         let Some(Object::Pod(pod)) = read(std::slice::from_ref(pod)).pop() else { panic!("a pod") };
-        let applicant = Demand { requests: &pod.requests, requirements: &pod.requirements };
+        let applicant = Demand::of(&pod);
         let fits = |node: &&String| {
             let Some(host) = view.host(node) else { return false };
-            host.node.as_ref().is_some_and(|node| applicant.fits(node, &host.used) == Verdict::Fits)
+            host.node
+                .as_ref()
+                .is_some_and(|node| applicant.fits(node, &host.used, &host.pods) == Verdict::Fits)
         };
         self.nodes.iter().filter(fits).cloned().collect()
     }
@@ -130,9 +137,10 @@ impl Stage {
         racks
     }
 
-    /// The reasons for all nodes, those that preemption could help with and the others. Nothing may pass.
+    /// The reasons for all nodes on which the pod itself has room, those that preemption could help with and the others.
+    /// Nothing may pass.
     pub fn reasons(&self, pod: &Value) -> (Vec<String>, Vec<String>) {
-        let answer = self.ask(Verb::Filter, &json!({"Pod": pod, "NodeNames": self.nodes}));
+        let answer = self.filter(pod);
         assert_eq!((&answer["Error"], &answer["NodeNames"]), (&json!(""), &json!([])), "{answer}");
         let of = |map: &Value| {
             let mut reasons: Vec<String> = map
@@ -182,12 +190,17 @@ impl Stage {
     }
 
     pub fn bind(&self, pod: &Value, node: &str) {
+        assert_eq!(self.try_bind(pod, node), r#"{"Error":""}"#);
+    }
+
+    /// What bind answers.
+    pub fn try_bind(&self, pod: &Value, node: &str) -> String {
         self.see(std::slice::from_ref(pod));
         let meta = &pod["metadata"];
         let body = json!({"PodName": meta["name"], "PodNamespace": meta["namespace"], "PodUID": meta["uid"], "Node": node});
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let answer = runtime.block_on(self.verbs.bind(body.to_string().as_bytes())).expect("an answer");
-        assert_eq!(String::from_utf8(answer).expect("text"), r#"{"Error":""}"#);
+        String::from_utf8(answer).expect("text")
     }
 
     /// The watch shows these.

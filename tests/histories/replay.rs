@@ -105,7 +105,7 @@ impl Replay {
             Step::Advance(seconds) => self.advance(seconds),
             Step::Provide => self.view.provide(&needs()),
             // Comparing asks for counters, so only several sweeps in a row find one unused.
-            Step::Sweep => (0..3).for_each(|_| self.view.sweep_counters(1)),
+            Step::Sweep => (0..3).for_each(|_| self.view.sweep_unused(1)),
         }
     }
 

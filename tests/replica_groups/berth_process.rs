@@ -1,9 +1,12 @@
 //! Berth, as its callers see it: JSON in, JSON out.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use berth::config::{self, Config};
 use berth::json::{Slimmed, slim};
+use berth::ledger::Reservation;
 use berth::model::Object;
 use berth::verbs::{Verb, Verbs};
 use berth::view::change::Change;
@@ -16,13 +19,32 @@ use crate::watch::Event;
 
 /// Nobody is evicted here, so room that an eviction would make does not count.
 const CONFIG: &str = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n\
-    replicaGroups: {countOnPreemption: false}\n";
+    replicaGroups: {countOnPreemption: false, limits: {widestExclusive: Cluster}}\n";
 
 pub fn config() -> Config {
     config::parse(CONFIG).expect("a sound configuration")
 }
 
 pub struct Berth(Verbs);
+
+/// What is reserved for a group.
+#[derive(Debug)]
+pub struct Owed {
+    pub in_place: usize,
+    domain: Option<String>,
+    missing: usize,
+    /// What each slot is for.
+    slots: Vec<String>,
+}
+
+impl Owed {
+    /// Whether it is the same, perhaps with some slots to spare.
+    pub fn covers(&self, other: &Self) -> bool {
+        let mut left = self.slots.clone();
+        let has = |slot: &String| left.iter().position(|own| own == slot).map(|at| left.remove(at)).is_some();
+        self.domain == other.domain && self.missing == other.missing && other.slots.iter().all(has)
+    }
+}
 
 impl Berth {
     /// Knows these objects and nothing else.
@@ -40,6 +62,8 @@ impl Berth {
             Event::Gone(kind, key) => Change::Remove(kind, key),
         };
         self.0.store.apply(events.into_iter().map(change));
+        // As a service of Berth's own does whenever something has changed.
+        self.0.bring_reservations_up_to_date().expect("nothing panics");
     }
 
     fn read(&self, kind: berth::model::Kind, text: &str) -> Object {
@@ -47,6 +71,29 @@ impl Berth {
             Ok(Slimmed::Kept(object)) => object,
             other => panic!("{other:?} of {text}"),
         }
+    }
+
+    /// What is reserved, by group.
+    pub fn owed(&self) -> BTreeMap<String, Owed> {
+        self.0.bring_reservations_up_to_date().expect("nothing panics");
+        let view = self.0.store.view();
+        let owed = |kept: &Arc<Reservation>| {
+            let mut slots: Vec<_> = kept.slots.iter().map(|slot| format!("{:?}", slot.requests)).collect();
+            slots.sort_unstable();
+            let in_place = view.placed_members(&kept.group).len();
+            let domain = kept.domain.as_ref().map(|(_, value)| value.to_string());
+            (format!("{:?}", kept.group), Owed { in_place, domain, missing: kept.missing, slots })
+        };
+        view.ledger().reservations().iter().filter(|kept| kept.missing > 0).map(owed).collect()
+    }
+
+    /// Whether something that was reserved has expired.
+    pub fn has_given_up(&self) -> bool {
+        self.0.store.view().ledger().reservations().endings().expired > 0
+    }
+
+    pub fn has_pods_under_way(&self) -> bool {
+        !self.0.store.view().ledger().has_nobody_under_way()
     }
 
     pub fn advance(&self, time: Duration) {
@@ -77,14 +124,20 @@ impl Berth {
         serde_json::from_slice(&answer).expect("JSON")
     }
 
-    /// Whether Berth says that the pod is bound, when the API server answers with this status.
-    pub fn bind(&self, api: &ApiServer, pod: &Pod, node: &str, status: StatusCode) -> bool {
+    /// Whether Berth says that the pod is bound, when the API server answers with this status; `None` if Berth does not
+    /// even ask it, because the group is in another domain by now.
+    pub fn bind(&self, api: &ApiServer, pod: &Pod, node: &str, status: StatusCode) -> Option<bool> {
         let body =
             json!({"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node})
                 .to_string();
         let (answer, asked) = api.answering(status, self.0.bind(body.as_bytes()));
         let path = format!("/api/v1/namespaces/{}/pods/{}/binding", pod.namespace, pod.name);
+        let answer = answer.expect("a sound call");
+        let text = String::from_utf8_lossy(&answer);
+        if asked.is_none() && text.contains("declined") {
+            return None;
+        }
         assert_eq!(asked.as_deref(), Some(&*path), "the binding goes to the API server");
-        answer.expect("a sound call") == br#"{"Error":""}"#
+        Some(text == r#"{"Error":""}"#)
     }
 }

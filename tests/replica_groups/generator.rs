@@ -63,9 +63,14 @@ fn nodes(rng: &mut Rng) -> Vec<NodeSpec> {
 fn set(rng: &mut Rng, at: usize) -> SetSpec {
     let kind = rng.pick(&[Kind::Annotated, Kind::LeaderWorker]);
     let apart = rng.chance(35);
-    let worker = Needs { apart, ..needs(rng) };
+    let worker = Needs { apart, port: port(rng, 15), ..needs(rng) };
     let leader_differs = rng.chance(if kind == Kind::LeaderWorker { 50 } else { 15 });
-    let leader = if leader_differs { Needs { apart: apart && rng.chance(70), ..needs(rng) } } else { worker };
+    let leader = if leader_differs {
+        let port = if rng.chance(50) { worker.port } else { port(rng, 10) };
+        Needs { apart: apart && rng.chance(70), port, ..needs(rng) }
+    } else {
+        worker
+    };
     let (required, preferred) = rng.weighted(&[
         (45, (Some(Level::Rack), None)),
         (15, (Some(Level::Block), None)),
@@ -104,7 +109,13 @@ fn needs(rng: &mut Rng) -> Needs {
         ssd: rng.chance(15),
         tolerates: rng.chance(30),
         apart: false,
+        port: None,
     }
+}
+
+/// There are few ports, so that pods of different sets want the same ones.
+fn port(rng: &mut Rng, percent: usize) -> Option<u8> {
+    rng.chance(percent).then(|| rng.pick(&[0, 1, 2]))
 }
 
 /// What happens where nothing goes wrong.
@@ -112,7 +123,10 @@ fn calm_step(rng: &mut Rng) -> Step {
     match rng.below(100) {
         0..=5 => Step::NewGroup(rng.below(64)),
         6..=27 => Step::Reconcile(rng.below(64), 1 + rng.below(4)),
-        28..=34 => Step::NewSingle(needs(rng), rng.pick(&[0, 0, 10])),
+        28..=34 => {
+            let needs = Needs { port: port(rng, 10), ..needs(rng) };
+            Step::NewSingle(needs, rng.pick(&[0, 0, 10]))
+        }
         35..=37 => Step::EndSingle(rng.below(64)),
         38..=70 => Step::Try(rng.below(64), choice(rng)),
         71..=82 => Step::Bind(rng.below(8), outcome(rng)),

@@ -116,6 +116,9 @@ fn spec(needs: Needs, team: &str, priority: i32) -> Value {
     if needs.tolerates {
         spec["tolerations"] = json!([{"key": "dedicated", "operator": "Exists"}]);
     }
+    if let Some(port) = needs.port {
+        spec["containers"][0]["ports"] = json!([{"containerPort": 80, "hostPort": 9000 + u32::from(port)}]);
+    }
     if needs.apart {
         spec["affinity"] = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
             {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {TEAM: team}}}]}});

@@ -49,6 +49,7 @@ fn run(world: &mut World<'_>, scenario: &Scenario) -> Result<(), Violation> {
     }
     come_to_rest(world)?;
     world.check_no_pieces()?;
+    world.check_takeover()?;
     if scenario.ending == Ending::Standstill {
         return Ok(());
     }
@@ -107,6 +108,8 @@ fn take(world: &mut World<'_>, step: Step) -> Result<(), Violation> {
         Step::CollectLost => world.collect_lost(),
         Step::Relabel(which, like) => world.relabel_node(which, like),
         Step::Restart => {
+            world.deliver_all();
+            world.check_takeover()?;
             world.note(|| "Berth starts anew".to_owned());
             world.restart();
         }

@@ -5,6 +5,7 @@
 //! | filter has answered | [`answers`]: one domain, and the whole group fits into it whichever node is chosen |
 //! | kube-scheduler has chosen a node | [`room`]: what is left still does for every group that has begun |
 //! | a pod is bound | [`bindings`]: together, alone if asked for, in one preferred domain if that was possible |
+//! | everybody is at rest | [`takeover`]: another Berth, with only the cluster to go by, owes groups the same room |
 //! | long after the last sign of life | [`expiry`]: no room is held |
 //! | in the end | [`wholeness`]: no group is in pieces, and all run where there is room |
 
@@ -12,6 +13,7 @@ mod answers;
 mod bindings;
 mod expiry;
 mod room;
+mod takeover;
 mod wholeness;
 
 use std::fmt;

@@ -46,6 +46,8 @@ struct Left {
     company: bool,
     /// One that wants no company is.
     hermit: bool,
+    /// Ports of the host that are taken, one bit each.
+    ports: u8,
 }
 
 impl Occupancy {
@@ -76,8 +78,14 @@ impl Occupancy {
     }
 
     fn left(&self, node: &NodeSpec, side: &Side) -> Left {
-        let mut left =
-            Left { cpu: node.cpu, gpus: node.gpus, places: node.places, company: false, hermit: false };
+        let mut left = Left {
+            cpu: node.cpu,
+            gpus: node.gpus,
+            places: node.places,
+            company: false,
+            hermit: false,
+            ports: 0,
+        };
         for occupant in self.by_node.get(&node.name).into_iter().flatten() {
             left.take(occupant.needs, occupant.side == *side);
         }
@@ -121,19 +129,24 @@ impl Left {
         self.places -= 1;
         self.company |= same_side;
         self.hermit |= same_side && needs.apart;
+        self.ports |= port_bit(needs);
     }
 
     /// How many such pods of the same side find room.
     fn slots(&self, needs: Needs) -> i64 {
-        if self.hermit || (needs.apart && self.company) {
+        if self.hermit || (needs.apart && self.company) || self.ports & port_bit(needs) != 0 {
             return 0;
         }
         let mut slots = self.places.min(self.cpu / needs.cpu);
         if needs.gpus > 0 {
             slots = slots.min(self.gpus / needs.gpus);
         }
-        if needs.apart { slots.min(1) } else { slots }.max(0)
+        if needs.apart || needs.port.is_some() { slots.min(1) } else { slots }.max(0)
     }
+}
+
+fn port_bit(needs: Needs) -> u8 {
+    needs.port.map_or(0, |port| 1 << port)
 }
 
 impl Crew {

@@ -81,6 +81,8 @@ pub struct Needs {
     pub tolerates: bool,
     /// Shares its host with nobody of its team.
     pub apart: bool,
+    /// Occupies a port of its host.
+    pub port: Option<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

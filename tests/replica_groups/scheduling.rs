@@ -104,7 +104,12 @@ impl World<'_> {
                 Outcome::Unclear => (StatusCode::INTERNAL_SERVER_ERROR, false),
             },
         };
-        let bound = self.berth.bind(self.api, &pod, &node, status);
+        let Some(bound) = self.berth.bind(self.api, &pod, &node, status) else {
+            self.note(|| format!("bind {uid} -> {node}: declined"));
+            assert!(pod.part.is_some(), "only a member can tear its group apart");
+            self.fail(uid);
+            return Ok(());
+        };
         assert_eq!(bound, status == StatusCode::CREATED, "{uid}: {status}");
         self.note(|| format!("bind {uid} -> {node}: {status}, done: {done}"));
         if done {

@@ -18,12 +18,13 @@ pub struct Seen {
     pub restarted_in_pieces: bool,
     pub expired_in_pieces: bool,
     pub waited_for_room: bool,
+    pub taken_over: bool,
 }
 
 /// What is looked for, and in how many of a thousand histories at least.
 type Row = (&'static str, usize, fn(&Seen) -> bool);
 
-const ROWS: [Row; 12] = [
+const ROWS: [Row; 13] = [
     ("a group is placed whole", 600, |seen| seen.whole),
     ("a member is refused though it would fit as a pod", 400, |seen| seen.member_refused),
     ("so is the first one", 400, |seen| seen.first_refused),
@@ -36,6 +37,7 @@ const ROWS: [Row; 12] = [
     ("Berth starts anew while a group is in pieces", 30, |seen| seen.restarted_in_pieces),
     ("a reservation expires while a group is in pieces", 50, |seen| seen.expired_in_pieces),
     ("a group waits until there is room", 400, |seen| seen.waited_for_room),
+    ("another Berth takes over while a group is in pieces", 20, |seen| seen.taken_over),
 ];
 
 pub fn counts() -> Counts {

@@ -170,6 +170,11 @@ impl<'a> World<'a> {
     }
 
     /// Berth loses its memory; what is under way with it is lost.
+    /// A Berth that has only the cluster to go by.
+    pub fn newcomer(&self) -> Berth {
+        Berth::start(self.config, self.api, everything(&self.truth).into_iter())
+    }
+
     pub fn restart(&mut self) {
         self.attempts.clear();
         self.offers.clear();
@@ -183,7 +188,7 @@ impl<'a> World<'a> {
             self.seen.restarted_in_pieces |= self.truth.set_of(group).required.is_some();
             self.truth.groups[group].record.excused |= unsettled;
         }
-        self.berth = Berth::start(self.config, self.api, everything(&self.truth).into_iter());
+        self.berth = self.newcomer();
     }
 }
 

@@ -58,6 +58,22 @@ fn before_everything_is_synced_berth_is_not_ready_and_says_so() {
 }
 
 #[test]
+fn what_only_members_of_groups_demand_is_not_asked_for_without_groups() {
+    let kinds: Vec<_> = Kind::ALL.into_iter().filter(|kind| kind.is_for_members()).collect();
+    for (config, expected) in [("replicaGroups: {sources: []}\n", 0), ("", 1)] {
+        let api = FakeApi::start();
+        // Whoever needs no permission is not held up by having none.
+        for kind in &kinds {
+            api.fail_lists(*kind, 403, if expected == 0 { 99 } else { 0 });
+        }
+        let berth = start(&api, config);
+        until_ready(&berth);
+        let lists: Vec<_> = kinds.iter().map(|kind| api.lists(*kind)).collect();
+        assert_eq!(lists, vec![expected; kinds.len()], "{config:?}");
+    }
+}
+
+#[test]
 fn a_cut_that_lasts_costs_readiness_until_it_is_over() {
     let api = FakeApi::start();
     api.serve(Kind::Node, List::of([node("a")]));

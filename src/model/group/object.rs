@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use super::TopologyRequest;
-use crate::model::{AntiAffinityTerm, Labels, Name, ObjectKey, Requirements, Resources};
+use crate::model::pod_requests::Amounts;
+use crate::model::{
+    AntiAffinityTerm, Labels, Name, ObjectKey, Pod, PodConstraints, PodRequests, Requirements, Resources,
+    TemplateVolume,
+};
 
 /// What Berth keeps of an object that stands behind groups, such as a `LeaderWorkerSet`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +33,15 @@ impl GroupObject {
             restarts_together: true,
             topology: TopologyRequest::default(),
             roles: Box::default(),
+        }
+    }
+
+    /// Its templates ask for this wherever their containers say nothing, and for nothing else that was filled in before.
+    pub fn fill_in(&mut self, defaults: &Amounts<Name>) {
+        for role in &mut self.roles {
+            for template in [&mut role.leader, &mut role.worker].into_iter().flatten() {
+                Arc::make_mut(template).fill_in(defaults);
+            }
         }
     }
 
@@ -67,14 +80,37 @@ impl Role {
 }
 
 /// A pod that does not exist yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
     /// Its labels, but for those that tell pods of one template apart.
     pub labels: Labels,
     /// What it will ask for.
     pub requests: Arc<Resources>,
+    /// What its containers will ask for, if nobody adds to it.
+    pub by_container: Arc<PodRequests<Name>>,
     /// What it will ask of a node.
     pub requirements: Arc<Requirements>,
     /// Its terms of required anti-affinity.
     pub anti_affinity: Option<Arc<[AntiAffinityTerm]>>,
+    /// What else it will ask for; its claims stand with its volumes.
+    pub constraints: Option<Arc<PodConstraints>>,
+    /// Its volumes that are claimed.
+    pub volumes: Box<[TemplateVolume]>,
+    /// The name of its priority class.
+    pub priority_class: Option<Name>,
+}
+
+impl Template {
+    /// The priority that it will have; `like` is another pod of its group. Priority classes are not watched: of one that
+    /// is not that pod's, no more than the usual default is expected.
+    pub fn priority(&self, like: &Pod) -> i32 {
+        if self.priority_class == like.priority_class { like.priority } else { like.priority.min(0) }
+    }
+
+    /// What it will ask for where containers that say nothing ask for this.
+    fn fill_in(&mut self, defaults: &Amounts<Name>) {
+        let mut requests = PodRequests::clone(&self.by_container);
+        requests.fill_in(defaults);
+        self.requests = Arc::new(requests.to_resources());
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::source::{Mark, Recognised, Told};
 use super::sources::annotations as berth;
-use super::{GroupKey, GroupObject, Membership, Source, TopologyRequest};
+use super::{GroupKey, GroupObject, Membership, Scope, Source, TopologyRequest};
 use crate::model::{Kind, Name, ObjectKey, Pod, Selector};
 
 /// No group is larger: it would be a typing error, or meant to do harm.
@@ -27,11 +27,35 @@ pub struct Recogniser {
     pub rules: Vec<Rule>,
     /// Topology requests for groups that have none; the first that matches wins.
     pub defaults: Vec<DefaultTopologyRequest>,
+    /// From whom groups may keep a domain to themselves at most.
+    pub exclusive_limits: ExclusiveLimits,
 }
 
 impl Default for Recogniser {
     fn default() -> Self {
-        Self { sources: Source::ALL.to_vec(), rules: Vec::new(), defaults: Vec::new() }
+        Self {
+            sources: Source::ALL.to_vec(),
+            rules: Vec::new(),
+            defaults: Vec::new(),
+            exclusive_limits: ExclusiveLimits { widest: Scope::Namespace, by_namespace: Vec::new() },
+        }
+    }
+}
+
+/// From whom groups may keep a domain to themselves at most, when their pods ask for it. What the operator asks for in the
+/// configuration is not limited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExclusiveLimits {
+    /// In all namespaces but these.
+    pub widest: Scope,
+    /// In some namespaces; the first that matches wins.
+    pub by_namespace: Vec<(Vec<Name>, Scope)>,
+}
+
+impl ExclusiveLimits {
+    fn widest_in(&self, namespace: &Name) -> Scope {
+        let own = self.by_namespace.iter().find(|(names, _)| names.contains(namespace));
+        own.map_or(self.widest, |(_, scope)| *scope)
     }
 }
 
@@ -101,6 +125,11 @@ pub(crate) trait GroupObjects {
 }
 
 impl Recogniser {
+    /// Whether any pod can be a member of a group.
+    pub fn listens(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
     /// The pod's part in a group, if it has one. The first source that speaks wins.
     pub(crate) fn recognise(&self, pod: &Pod, objects: &impl GroupObjects) -> Option<Arc<Membership>> {
         // Groups that kube-scheduler places itself are left to it.
@@ -144,10 +173,15 @@ impl Recogniser {
         by_source: &TopologyRequest,
     ) -> TopologyRequest {
         let said = &told.annotations;
+        let widest = self.exclusive_limits.widest_in(&pod.key.namespace);
         let topology = TopologyRequest {
             required: said.topology_key(berth::REQUIRED).or_else(|| by_source.required.clone()),
             preferred: said.topology_key(berth::PREFERRED).or_else(|| by_source.preferred.clone()),
-            exclusive: said.scope(berth::EXCLUSIVE).or(by_source.exclusive),
+            exclusive: match (said.scope(berth::EXCLUSIVE), source) {
+                // A rule is the operator's word.
+                (None, Source::Rule) => by_source.exclusive,
+                (asked, _) => asked.or(by_source.exclusive).map(|asked| asked.min(widest)),
+            },
         };
         let meant = |default: &&DefaultTopologyRequest| {
             default.sources.contains(&source) && default.audience.includes(pod)

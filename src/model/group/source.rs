@@ -36,6 +36,12 @@ pub(crate) trait BackingObject {
     /// labels stand in its template.
     const SHARED_LABELS: &'static [&'static str];
 
+    /// Whether the size that the object tells counts members that have finished.
+    const SIZE_INCLUDES_FINISHED: bool;
+
+    /// The label that says which member a pod is, if it is one that its controller gives it.
+    const NUMBER_LABEL: Option<&'static str>;
+
     /// The object behind a member's group.
     fn behind(pod: &Pod, membership: &Membership) -> Option<ObjectKey>;
 
@@ -51,6 +57,9 @@ pub(crate) trait BackingObject {
     /// What the member of that number will look like; `like` is another member of its group.
     fn template<'o>(like: &Pod, object: &'o GroupObject, index: u32) -> Option<&'o Template>;
 
+    /// What the member of that number will be called, if that is certain; `like` is another member of its group.
+    fn pod_name(like: &Pod, index: u32) -> Option<Name>;
+
     /// Whether losing one member makes all of them start anew; the object may not be known (yet).
     fn restarts_together(object: Option<&GroupObject>) -> bool;
 }
@@ -61,6 +70,8 @@ pub(crate) struct NoObject;
 impl BackingObject for NoObject {
     const KIND: Option<&'static ObjectKind> = None;
     const SHARED_LABELS: &'static [&'static str] = &[];
+    const SIZE_INCLUDES_FINISHED: bool = true;
+    const NUMBER_LABEL: Option<&'static str> = None;
 
     fn behind(_: &Pod, _: &Membership) -> Option<ObjectKey> {
         None
@@ -79,6 +90,10 @@ impl BackingObject for NoObject {
     }
 
     fn template<'o>(_: &Pod, _: &'o GroupObject, _: u32) -> Option<&'o Template> {
+        None
+    }
+
+    fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None
     }
 

@@ -16,7 +16,7 @@ use super::fields::{Fields, Malformed};
 use super::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
 use super::{GroupObject, Membership, Recogniser};
 use crate::model::kind::{GroupKind, Kind};
-use crate::model::{Labels, ObjectKey, Pod, Template};
+use crate::model::{Labels, Name, ObjectKey, Pod, Template};
 
 /// Makes [`Source`] and `with_source!` from the table. What is asked of a source is asked of all of them, for each has
 /// to implement [`GroupSource`], and no `match` over sources stands anywhere else.
@@ -134,6 +134,11 @@ impl Source {
         with_source!(self, S => <S as GroupSource>::Object::size(pod, object))
     }
 
+    /// Whether the size that the object tells counts members that have finished.
+    pub(crate) const fn size_includes_finished(self) -> bool {
+        with_source!(self, S => <S as GroupSource>::Object::SIZE_INCLUDES_FINISHED)
+    }
+
     /// Which member a pod is, where only the object behind its group can tell.
     pub(crate) fn index(self, pod: &Pod, object: &GroupObject) -> Option<u32> {
         with_source!(self, S => <S as GroupSource>::Object::index(pod, object))
@@ -149,12 +154,21 @@ impl Source {
         with_source!(self, S => <S as GroupSource>::Object::template(like, object, index))
     }
 
-    /// The labels of a member that is made from a template: those that `like` shares with it, and the template's own.
-    pub(crate) fn labels_of(self, template: &Template, like: &Pod) -> Labels {
-        let shared = with_source!(self, S => <S as GroupSource>::Object::SHARED_LABELS);
+    /// What the member of that number will be called, if that is certain.
+    pub(crate) fn pod_name(self, like: &Pod, index: u32) -> Option<Name> {
+        with_source!(self, S => <S as GroupSource>::Object::pod_name(like, index))
+    }
+
+    /// The labels of the member of that number, made from a template: those that `like` shares with it, the one that numbers
+    /// it, and the template's own.
+    pub(crate) fn labels_of(self, template: &Template, like: &Pod, index: u32) -> Labels {
+        let (shared, number) = with_source!(self, S => {
+            (<S as GroupSource>::Object::SHARED_LABELS, <S as GroupSource>::Object::NUMBER_LABEL)
+        });
         let is_shared = |key: &str| shared.iter().any(|beginning| key.starts_with(beginning));
-        let given = like.labels.iter().filter(|(key, _)| is_shared(key));
-        given.chain(template.labels.iter()).map(|(key, value)| (key.clone(), value.clone())).collect()
+        let given = like.labels.iter().filter(|(key, _)| is_shared(key) && number != Some(&***key));
+        let given = given.chain(template.labels.iter()).map(|(key, value)| (key.clone(), value.clone()));
+        given.chain(number.map(|key| (Name::from(key), Name::from(index.to_string())))).collect()
     }
 
     /// Whether losing one member makes all of them start anew.

@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use super::Predicate;
 use super::{Demand, Verdict};
-use crate::fixtures::{NodeBuilder, node};
+use crate::fixtures::{NodeBuilder, node, pod};
 use crate::model::requirements::Toleration;
-use crate::model::{Name, Requirements, Resources, Taint, Used};
+use crate::model::{HostPort, Name, PodConstraints, Requirements, Resources, Taint, Used};
 
 fn resources(milli_cpu: i64, memory: i64, gpus: i64) -> Resources {
     Resources::new(milli_cpu, memory, 0, [(Name::from("a.com/gpu"), gpus)])
@@ -61,8 +63,8 @@ fn room_is_what_is_left_and_a_node_that_is_too_small_stays_so() {
             blocked(Predicate::Resources, false),
         ),
     ] {
-        let demand = Demand { requests: &requests, requirements: &requirements };
-        assert_eq!(demand.fits(&big_node().build(), &used), expected, "{name}");
+        let demand = Demand { requests: &requests, requirements: &requirements, host_ports: &[] };
+        assert_eq!(demand.fits(&big_node().build(), &used, &[]), expected, "{name}");
     }
 }
 
@@ -100,8 +102,8 @@ fn the_first_obstacle_is_named_and_only_room_can_be_made() {
         ("taint tolerated", tolerating("a"), &tainted, &Used::default(), Verdict::Fits),
         ("selector", elsewhere, &tainted, &full, blocked(Predicate::NodeAffinity, false)),
     ] {
-        let demand = Demand { requests: &requests, requirements: &requirements };
-        assert_eq!(demand.fits(node, used), expected, "{name}");
+        let demand = Demand { requests: &requests, requirements: &requirements, host_ports: &[] };
+        assert_eq!(demand.fits(node, used, &[]), expected, "{name}");
     }
 }
 
@@ -117,18 +119,38 @@ fn counting_how_often_a_pod_fits_is_placing_it_again_and_again() {
     };
     let taken = shapes(12, 12, 12);
     for requests in shapes(5, 4, 3) {
-        let demand = Demand { requests: &requests, requirements: &requirements };
+        let demand = Demand { requests: &requests, requirements: &requirements, host_ports: &[] };
         for resources in &taken {
             for pods in 0..10 {
                 let mut used = used(pods, resources.clone());
                 let counted = demand.capacity(&node, &used);
                 let mut placed = 0;
-                while demand.fits(&node, &used) == Verdict::Fits {
+                while demand.fits(&node, &used, &[]) == Verdict::Fits {
                     used.arrive(&requests);
                     placed += 1;
                 }
                 assert_eq!(counted, placed, "{requests:?} where {pods} pods have taken {resources:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_port_of_the_host_is_taken_by_one_pod_and_could_be_given_up() {
+    let port = |number| HostPort { ip: None, protocol: "TCP".into(), number };
+    let occupying = |ports: &[i32]| {
+        let host_ports = ports.iter().map(|number| port(*number)).collect();
+        let mut pod = pod("p").build();
+        pod.constraints = Some(Arc::new(PodConstraints { host_ports, ..PodConstraints::default() }));
+        Arc::new(pod)
+    };
+    let applicant = occupying(&[80, 443]);
+    for (name, pods, expected) in [
+        ("nobody is there", vec![], Verdict::Fits),
+        ("other ports", vec![occupying(&[]), occupying(&[81])], Verdict::Fits),
+        ("one of the two", vec![occupying(&[81]), occupying(&[443])], blocked(Predicate::HostPorts, true)),
+    ] {
+        let verdict = Demand::of(&applicant).fits(&big_node().build(), &Used::default(), &pods);
+        assert_eq!(verdict, expected, "{name}");
     }
 }

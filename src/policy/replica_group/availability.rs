@@ -7,6 +7,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::ledger::{HeldSlots, Reservation};
 use crate::model::{GroupKey, Pod, Uid, Used};
@@ -17,6 +18,8 @@ use crate::view::{Host, View};
 pub enum Assumption {
     /// Nothing: only what is free and promised to nobody else.
     Nothing,
+    /// Slots of other groups are kept whatever their priority: is there room without theirs?
+    EverySlotKept,
     /// Slots reserved for other groups are free: would there be room but for them?
     ReservationsGone,
     /// Lower-priority pods have left: would there be room without them?
@@ -25,7 +28,7 @@ pub enum Assumption {
 
 impl Assumption {
     /// How many there are, for tables with one row for each.
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 4;
 }
 
 /// Who looks for room, and what is taken for granted.
@@ -52,10 +55,8 @@ impl<'a> Availability<'a> {
     /// What counts as used of a host.
     pub fn used(&self, host: &'a Host) -> Cow<'a, Used> {
         let mut used = Cow::Borrowed(&*host.used);
-        if self.view.nominated_nodes() > 0 {
-            for pod in self.view.nominated_to(&host.name).filter(|pod| self.respects_nominated(pod, host)) {
-                used.to_mut().arrive(&pod.requests);
-            }
+        for pod in self.nominated(host) {
+            used.to_mut().arrive(&pod.requests);
         }
         for held in self.respected_slots(&host.name) {
             let sum = used.to_mut();
@@ -70,11 +71,23 @@ impl<'a> Availability<'a> {
         used
     }
 
+    /// The pods nominated to a host that count as if they were there.
+    pub fn nominated<'h>(&self, host: &'h Host) -> impl Iterator<Item = &'h Arc<Pod>> + use<'a, 'h>
+    where
+        'a: 'h,
+    {
+        let this = *self;
+        let nominated = (self.view.nominated_nodes() > 0).then(|| self.view.nominated_to(&host.name));
+        nominated.into_iter().flatten().filter(move |pod| this.respects_nominated(pod, host))
+    }
+
     /// The slots of other groups on a host that count as used.
     pub fn respected_slots(&self, host: &str) -> impl Iterator<Item = &'a HeldSlots> {
         let slots = match self.assumption {
             Assumption::ReservationsGone => &[],
-            Assumption::Nothing | Assumption::LowerPriorityGone => self.view.ledger().reservations().on(host),
+            Assumption::Nothing | Assumption::EverySlotKept | Assumption::LowerPriorityGone => {
+                self.view.ledger().reservations().on(host)
+            }
         };
         let this = *self;
         slots.iter().filter(move |held| this.respects(&held.group, held.priority))
@@ -97,7 +110,8 @@ impl<'a> Availability<'a> {
     }
 
     fn respects(&self, group: &GroupKey, priority: i32) -> bool {
-        self.group != Some(group) && priority >= self.priority
+        let outranked = priority < self.priority && self.assumption != Assumption::EverySlotKept;
+        self.group != Some(group) && !outranked
     }
 
     fn is_own(&self, pod: &Pod) -> bool {

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use crate::ledger::Slot;
 use crate::model::selector::Requirement;
-use crate::model::{AntiAffinityTerm, Labels, Name, Pod, Requirements, Resources, Template};
+use crate::model::{
+    AffinityTerm, AntiAffinityTerm, HostPort, Labels, Name, Pod, PodConstraints, Requirements, Resources,
+    Template, VolumeAffinity,
+};
 use crate::policy::fit::Demand;
 
 /// The number of a class among those of a group.
@@ -33,6 +36,10 @@ pub struct Class<'a> {
     pub requirements: &'a Arc<Requirements>,
     /// The terms of each one's required anti-affinity.
     pub anti_affinity: Option<&'a Arc<[AntiAffinityTerm]>>,
+    /// What else each asks for; of one of them, as far as its claims go.
+    pub constraints: Option<&'a Arc<PodConstraints>>,
+    /// Where the volumes of each let it be.
+    pub volumes: Option<VolumeAffinity>,
     /// The labels of one of them.
     pub labels: Cow<'a, Labels>,
     /// The subgroup that they belong to.
@@ -48,6 +55,8 @@ impl<'a> Class<'a> {
             requests: &pod.requests,
             requirements: &pod.requirements,
             anti_affinity: pod.anti_affinity.as_ref(),
+            constraints: pod.constraints.as_ref(),
+            volumes: None,
             labels: Cow::Borrowed(&pod.labels),
             subgroup,
             count: 1,
@@ -60,10 +69,27 @@ impl<'a> Class<'a> {
             requests: &template.requests,
             requirements: &template.requirements,
             anti_affinity: template.anti_affinity.as_ref(),
+            constraints: template.constraints.as_ref(),
+            volumes: None,
             labels: Cow::Owned(labels),
             subgroup,
             count: 1,
         }
+    }
+
+    /// The same, of members whose volumes let them be there only.
+    pub fn with_volumes(self, volumes: Option<VolumeAffinity>) -> Self {
+        Self { volumes, ..self }
+    }
+
+    /// The ports of the host that each occupies.
+    pub fn host_ports(&self) -> &'a [HostPort] {
+        PodConstraints::host_ports(self.constraints)
+    }
+
+    /// Terms of required affinity.
+    pub fn affinity_terms(&self) -> &'a [AffinityTerm] {
+        PodConstraints::affinity(self.constraints)
     }
 
     /// Terms of required anti-affinity.
@@ -73,7 +99,7 @@ impl<'a> Class<'a> {
 
     /// What one of them demands of a node.
     pub fn demand(&self) -> Demand<'_> {
-        Demand { requests: self.requests, requirements: self.requirements }
+        Demand { requests: self.requests, requirements: self.requirements, host_ports: self.host_ports() }
     }
 
     /// The slot of one of them on a host.
@@ -84,14 +110,23 @@ impl<'a> Class<'a> {
             requirements: self.requirements.clone(),
             labels: self.labels.clone().into_owned(),
             anti_affinity: self.anti_affinity.cloned(),
+            constraints: self.constraints.cloned(),
+            volumes: self.volumes.clone(),
         }
     }
 
-    /// The labels by which members of the same template tell each other apart.
-    fn selected_labels(&self) -> Vec<Option<&Name>> {
-        let selectors = self.anti_affinity_terms().iter().filter_map(|term| term.selector.as_ref());
-        let keys = selectors.flat_map(|selector| selector.requirements().map(Requirement::key));
-        keys.map(|key| self.labels.get(key)).collect()
+    /// Whether a slot is one for them.
+    pub fn suits(&self, slot: &Slot) -> bool {
+        let volumes = self.volumes.as_ref();
+        slot.suits(self.requests, self.requirements, self.anti_affinity, self.constraints, volumes)
+    }
+
+    /// Whether both have the same of the labels by which members of the same template tell each other apart.
+    fn has_selected_labels_of(&self, other: &Self) -> bool {
+        let terms = self.anti_affinity_terms().iter().chain(self.affinity_terms());
+        let selectors = terms.filter_map(|term| term.selector.as_ref());
+        let mut keys = selectors.flat_map(|selector| selector.requirements().map(Requirement::key));
+        keys.all(|key| self.labels.get(key) == other.labels.get(key))
     }
 
     /// Whether members of both are alike.
@@ -100,6 +135,8 @@ impl<'a> Class<'a> {
             && self.requests == other.requests
             && self.requirements == other.requirements
             && self.anti_affinity == other.anti_affinity
-            && self.selected_labels() == other.selected_labels()
+            && PodConstraints::are_alike(self.constraints, other.constraints)
+            && self.volumes == other.volumes
+            && self.has_selected_labels_of(other)
     }
 }

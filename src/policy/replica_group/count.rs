@@ -24,11 +24,14 @@ pub fn count(set: &HostSet<'_>, problem: &Problem<'_, '_>) -> Capacity {
     let mut has_room_for_asking = members.asking.is_none();
     for id in &*set.hosts {
         let Some((host, node)) = problem.host(*id) else { continue };
+        if !problem.budget.spend(members.missing.len()) {
+            break;
+        }
         let used = problem.availability.used(host);
         for class in members.classes() {
             // Room first: it is what most hosts of a busy cluster lack, and the cheapest to look at.
             let room = problem.room(class, node, &used);
-            if room == 0 || !problem.suits(class, host, node) {
+            if room == 0 || !problem.suits(class, *id, host, node) {
                 continue;
             }
             let sum = &mut by_class[class.index()];

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::members::Members;
+use super::closed_labels::ClosedLabels;
+use super::members::{Members, PlacedMember};
 use crate::model::Name;
 use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 
@@ -12,7 +13,7 @@ use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 pub struct HostSet<'a> {
     /// The domain, if it is one.
     pub domain: Option<DomainId>,
-    /// Its hosts.
+    /// Its hosts, in the order of their numbers.
     pub hosts: Cow<'a, [HostId]>,
 }
 
@@ -25,6 +26,11 @@ impl<'a> HostSet<'a> {
     /// One domain.
     pub fn of(domains: &'a Domains, domain: DomainId) -> Self {
         Self { domain: Some(domain), hosts: Cow::Borrowed(domains.hosts(domain)) }
+    }
+
+    /// Whether a host is one of them.
+    pub fn contains(&self, host: HostId) -> bool {
+        self.hosts.binary_search(&host).is_ok()
     }
 
     /// The domains of a narrower topology within it, in the order in which their hosts come.
@@ -43,13 +49,13 @@ impl<'a> HostSet<'a> {
     }
 
     /// The same without the hosts whose nodes carry one of these labels.
-    pub fn without(&self, closed: &[(Name, Name)], view: &View) -> HostSet<'a> {
+    pub fn without(&self, closed: &ClosedLabels, view: &View) -> HostSet<'a> {
         if closed.is_empty() {
             return self.clone();
         }
         let carries = |host: &HostId| {
             let node = view.host_numbered(*host).and_then(|host| host.node.as_ref());
-            node.is_some_and(|node| closed.iter().any(|(key, value)| node.labels.get(key) == Some(value)))
+            node.is_some_and(|node| closed.cover(node))
         };
         let hosts = self.hosts.iter().copied().filter(|host| !carries(host)).collect();
         HostSet { domain: self.domain, hosts }
@@ -59,17 +65,24 @@ impl<'a> HostSet<'a> {
 /// The domain that most of a group's members are in, and whether some are in another. Of several with as many, the
 /// one whose value comes first.
 pub fn anchor(members: &Members<'_>, domains: &Domains) -> (Option<DomainId>, bool) {
-    let mut by_domain: HashMap<DomainId, usize> = HashMap::new();
-    for placed in &members.placed {
-        if let HostDomain::In(domain) = domains.of(placed.host) {
-            *by_domain.entry(domain).or_default() += 1;
-        }
+    let value = |placed: &PlacedMember<'_>| match domains.of(placed.host) {
+        HostDomain::In(domain) => Some(domains.value(domain)),
+        HostDomain::MissingLabel | HostDomain::UnknownNode => None,
+    };
+    let (most, split) = most_common(members.placed.iter().filter_map(value));
+    (most.and_then(|value| domains.find(value)), split)
+}
+
+/// The one rule for which domain anchors a group, by the values of its members' domains: that of most, of several the first.
+/// Whether there are others, too.
+pub fn most_common<'n>(values: impl Iterator<Item = &'n Name>) -> (Option<&'n Name>, bool) {
+    let mut members: HashMap<&Name, usize> = HashMap::new();
+    for value in values {
+        *members.entry(value).or_default() += 1;
     }
-    let split = by_domain.len() > 1;
-    let most = by_domain
-        .into_iter()
-        .max_by(|(a, most), (b, more)| most.cmp(more).then_with(|| domains.value(*b).cmp(domains.value(*a))));
-    (most.map(|(domain, _)| domain), split)
+    let split = members.len() > 1;
+    let most = members.into_iter().max_by(|(a, most), (b, more)| most.cmp(more).then_with(|| b.cmp(a)));
+    (most.map(|(value, _)| value), split)
 }
 
 /// The domains of a key that hold some of the hosts.
@@ -85,7 +98,7 @@ pub fn domains_of(hosts: impl Iterator<Item = HostId>, domains: &Domains) -> Has
 mod tests {
     use std::sync::Arc;
 
-    use super::HostSet;
+    use super::{ClosedLabels, HostSet};
     use crate::fixtures::node;
     use crate::model::{Name, Object};
     use crate::view::change::Change;
@@ -117,7 +130,8 @@ mod tests {
         assert_eq!(names(&block, &view), ["a", "b", "d"]);
         let parts: Vec<_> = block.divided_by(racks).iter().map(|part| names(part, &view)).collect();
         assert_eq!(parts, [vec!["a", "d"], vec!["b"]]);
-        let closed = [(Name::from("rack"), Name::from("r1"))];
+        let mut closed = ClosedLabels::default();
+        closed.close(&"rack".into(), &"r1".into());
         assert_eq!(names(&block.without(&closed, &view), &view), ["b"]);
         assert_eq!(names(&HostSet::everywhere(&view).without(&closed, &view), &view), ["b", "c"]);
     }

@@ -1,5 +1,7 @@
 //! Pods in flight: offered several nodes, and on their way to any of them. A plan has to hold wherever they go.
 
+use std::cell::OnceCell;
+
 use super::class::ClassId;
 use super::conflicts::{Conflicts, is_per_host};
 use super::members::Members;
@@ -84,7 +86,7 @@ impl<'a> InFlight<'a> {
             let Some(host) = self.view.host(node) else { return false };
             let mut used = Used::clone(&host.used);
             used.leave(&entry.pod.allocated);
-            let demand = Demand { requests: &entry.pod.requests, requirements: &entry.pod.requirements };
+            let demand = Demand::of(&entry.pod);
             host.node.as_ref().is_some_and(|node| demand.capacity(node, &used) == 0)
         })
     }
@@ -102,8 +104,8 @@ impl<'a> InFlight<'a> {
             return false;
         }
         let lost = |class: ClassId| {
-            let mut each =
-                self.towards(domain).map(|entry| worst_loss(packing, class, &entry.pod, members, conflicts));
+            let loss = Loss::of(class, packing, members, conflicts);
+            let mut each = self.towards(domain).map(|entry| loss.at_worst(&entry.pod));
             each.try_fold(0_usize, usize::checked_add)
         };
         let lost: Option<Vec<usize>> = members.classes().map(lost).collect();
@@ -120,30 +122,47 @@ impl<'a> InFlight<'a> {
         let Some(asking) = members.asking else { return 0 };
         let offered = self.members.iter().copied().filter(|entry| entry.phase == Phase::Offered);
         let all = self.towards(domain).chain(offered);
-        let losses = all.map(|entry| worst_loss(packing, asking, &entry.pod, members, conflicts));
-        losses.fold(0, usize::saturating_add)
+        let loss = Loss::of(asking, packing, members, conflicts);
+        all.map(|entry| loss.at_worst(&entry.pod)).fold(0, usize::saturating_add)
     }
 }
 
-/// How many places for a class a pod may take away at the worst, wherever it goes.
-fn worst_loss(
-    packing: &DomainPacking<'_, '_>,
+/// What pods in flight may take away from a class.
+struct Loss<'p, 'a, 's> {
     class: ClassId,
-    pod: &Pod,
-    members: &Members<'_>,
-    conflicts: &Conflicts<'_>,
-) -> usize {
-    let keys = conflicts.with_pod(class, pod);
-    if keys.iter().any(|key| !is_per_host(key)) {
-        return usize::MAX;
+    packing: &'p DomainPacking<'a, 's>,
+    members: &'p Members<'a>,
+    conflicts: &'p Conflicts<'a>,
+    /// The most that one node takes of the class; looked for once, if at all.
+    largest_capacity: OnceCell<usize>,
+}
+
+impl<'p, 'a, 's> Loss<'p, 'a, 's> {
+    fn of(
+        class: ClassId,
+        packing: &'p DomainPacking<'a, 's>,
+        members: &'p Members<'a>,
+        conflicts: &'p Conflicts<'a>,
+    ) -> Self {
+        Self { class, packing, members, conflicts, largest_capacity: OnceCell::new() }
     }
-    let by_presence = if keys.is_empty() { 0 } else { packing.largest_capacity(class).max(1) };
-    let requests = members.class(class).requests;
-    let by_dimension = requests.dimensions().filter(|(_, wanted)| *wanted > 0).map(|(dimension, wanted)| {
-        let taken = pod.requests.amount(dimension).max(0);
-        (taken / wanted) + i64::from(taken % wanted > 0)
-    });
-    by_presence.max(usize::try_from(by_dimension.max().unwrap_or_default()).unwrap_or_default())
+
+    /// How many places for the class a pod may take away at the worst, wherever it goes.
+    fn at_worst(&self, pod: &Pod) -> usize {
+        let keys = self.conflicts.with_pod(self.class, pod);
+        if keys.iter().any(|key| !is_per_host(key)) {
+            return usize::MAX;
+        }
+        let largest = || *self.largest_capacity.get_or_init(|| self.packing.largest_capacity(self.class));
+        let by_presence = if keys.is_empty() { 0 } else { largest().max(1) };
+        let requests = self.members.class(self.class).requests;
+        let by_dimension =
+            requests.dimensions().filter(|(_, wanted)| *wanted > 0).map(|(dimension, wanted)| {
+                let taken = pod.requests.amount(dimension).max(0);
+                (taken / wanted) + i64::from(taken % wanted > 0)
+            });
+        by_presence.max(usize::try_from(by_dimension.max().unwrap_or_default()).unwrap_or_default())
+    }
 }
 
 fn uids<'e>(entries: impl Iterator<Item = &'e Entry>) -> Vec<Uid> {

@@ -1,7 +1,7 @@
 //! Keeping to a plan: the slots that are reserved, as long as there is one for everybody.
 
 use super::host_set::{HostSet, domains_of};
-use super::packing::DomainPacking;
+use super::packing::{DomainPacking, Kept};
 use super::problem::Problem;
 use super::search::{Plan, Search};
 use crate::ledger::{Reservation, Slot};
@@ -28,9 +28,23 @@ impl<'a> Search<'a> {
         } else {
             set
         };
+        // Slots do not tell in which domain members that have to be near each other were put.
+        if problem.affinity.divides(&set) {
+            return None;
+        }
         let mut packing = DomainPacking::over(&set.hosts, problem);
-        let kept = packing.take_reserved(&reservation.slots, self.in_flight.has_others());
-        kept.then(|| self.draw_up(&packing, self.intended, &problem))
+        let holds = match packing.take_reserved(&reservation.slots, self.in_flight.has_others()) {
+            Kept::All => true,
+            Kept::TooFew => false,
+            // Somebody of a higher priority took one: who is in flight may take another.
+            Kept::WithoutAllSpare => {
+                let who = (self.members, problem.conflicts);
+                packing = DomainPacking::over(&set.hosts, problem);
+                packing.take_reserved(&reservation.slots, false);
+                self.in_flight.make_certain(&mut packing, self.value_of(self.intended), who)
+            }
+        };
+        holds.then(|| self.draw_up(&packing, self.intended, &problem))
     }
 
     /// The domain of the preferred topology within some hosts that everybody is in, or has a slot in.
@@ -85,6 +99,7 @@ mod tests {
     use super::super::search::Outcome;
     use super::super::situation::{Situation, cpus, hosts, member};
     use crate::fixtures::pod;
+    use crate::ledger::Life;
     use crate::model::Pod;
 
     fn plan(situation: &Situation, asking: &Pod) -> Option<(String, crate::ledger::Reservation)> {
@@ -100,12 +115,27 @@ mod tests {
         let mut situation = Situation::racks(&[("a", &[4]), ("b", &[8])]).with(asking.clone());
         let (first, reservation) = plan(&situation, &asking).expect("room");
         assert_eq!(first, "a0 a0", "the tightest rack");
-        situation.view.reserve(reservation, Duration::from_mins(1));
+        situation.view.reserve(reservation, Life::of(Duration::from_mins(1)));
         // A rack that would be tighter now changes nothing.
         let full = situation.with(pod("x").requests(cpus(4)).on("b0").build());
         assert_eq!(plan(&full, &asking).map(|(hosts, _)| hosts), Some("a0 a0".to_owned()));
         // Somebody took the room all the same: another plan is made.
         let taken = full.with(pod("y").requests(cpus(1)).on("a0").build());
         assert_eq!(plan(&taken, &asking).map(|(hosts, _)| hosts), Some("b0 b0".to_owned()));
+    }
+
+    #[test]
+    fn a_spare_slot_that_was_lost_is_missed_while_somebody_is_in_flight() {
+        let asking = member("g", 0, 2, 2).build();
+        let single = pod("single").requests(cpus(2)).build();
+        let mut situation = Situation::racks(&[("a", &[4, 4])]).with(asking.clone()).with_offered(single);
+        let (first, reservation) = plan(&situation, &asking).expect("room");
+        assert_eq!(first, "a0 a0 a1", "one to spare");
+        situation.view.reserve(reservation, Life::of(Duration::from_mins(1)));
+        let urgent = |name: &str| pod(name).requests(cpus(2)).priority(1);
+        let taken = situation.with(urgent("x").on("a0").build());
+        assert!(plan(&taken, &asking).is_some(), "one to spare is left elsewhere");
+        let taken = taken.with(urgent("y").on("a1").build());
+        assert_eq!(plan(&taken, &asking), None, "one for everybody, unless the pod in flight takes it");
     }
 }

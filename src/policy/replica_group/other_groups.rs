@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::closed_labels::ClosedLabels;
 use super::host_set::domains_of;
 use super::members::Members;
 use crate::model::group::{Scope, TopologyRequest};
@@ -14,7 +15,7 @@ pub struct Exclusion {
     /// Domains of the group's own topology in which there is somebody whom it will not have beside it.
     pub shared: HashSet<DomainId>,
     /// Labels of nodes that others have to themselves.
-    pub closed: Vec<(Name, Name)>,
+    pub closed: ClosedLabels,
 }
 
 impl Exclusion {
@@ -68,12 +69,10 @@ impl Exclusion {
     /// others have to themselves.
     pub fn of_settled(members: &Members<'_>, view: &View) -> Self {
         let mut exclusion = Self::of(members.membership, None, view);
-        let home = |(key, value): &(Name, Name)| {
-            let nodes =
-                members.placed.iter().filter_map(|placed| view.host_numbered(placed.host)?.node.as_ref());
-            nodes.into_iter().any(|node| node.labels.get(key) == Some(value))
-        };
-        exclusion.closed.retain(|closed| !home(closed));
+        for node in members.placed.iter().filter_map(|placed| view.host_numbered(placed.host)?.node.as_ref())
+        {
+            exclusion.closed.reopen(node);
+        }
         exclusion
     }
 
@@ -92,9 +91,8 @@ impl Exclusion {
     }
 
     fn close(&mut self, key: &Name, value: Option<&Name>) {
-        let Some(value) = value else { return };
-        if !self.closed.iter().any(|(k, v)| k == key && v == value) {
-            self.closed.push((key.clone(), value.clone()));
+        if let Some(value) = value {
+            self.closed.close(key, value);
         }
     }
 }
@@ -117,7 +115,7 @@ pub fn of_same_set(own: &GroupKey, domains: &Domains, view: &View) -> HashMap<Do
     for (group, members) in view.placed_groups().filter(|(group, _)| of_set(group)) {
         members.for_each(|member| add(group, &group.index, view.place_of(&member.uid)));
     }
-    for reservation in view.ledger().reservations().iter() {
+    for reservation in view.ledger().reservations().iter().filter(|kept| of_set(&kept.group)) {
         reservation
             .slots
             .iter()

@@ -4,16 +4,25 @@
 //! members that are alike counting is exact. For a few different ones several orders are tried. What comes out is always a
 //! host for everybody or nothing; now and then, for very mixed groups in very tight domains, it may be nothing although
 //! a cleverer search would have found a way.
+//!
+//! One packing is filled and emptied again for every order that is tried: what its nodes and the pods in place say is found
+//! out once. When the budget is spent no node takes anybody, and so every way through here ends.
+
+mod evictions;
+mod reserved_slots;
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 
-use super::class::{Class, ClassId};
-use super::conflicts::is_per_host;
+pub use self::reserved_slots::Kept;
+use super::class::ClassId;
+use super::conflicts::KeyId;
+use super::node_order::{FreeNode, NodeOrder};
 use super::problem::Problem;
 use crate::config::Packing;
-use crate::ledger::Slot;
-use crate::model::{Node, Pod, Used};
-use crate::view::{Host, HostId};
+use crate::model::{Node, Used};
+use crate::view::{DomainId, Host, HostId};
 
 /// How many hosts are tried for the member that asks, if it does not get one of its own accord.
 const MOST_PINS: usize = 16;
@@ -21,6 +30,23 @@ const MOST_PINS: usize = 16;
 /// The position of a node among those of a packing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(usize);
+
+impl Position {
+    /// The first one.
+    pub const FIRST: Self = Self(0);
+
+    /// The one at a place in the list of nodes.
+    #[cfg(test)]
+    pub const fn at(index: usize) -> Self {
+        Self(index)
+    }
+
+    /// Its place in the list of nodes.
+    #[cfg(test)]
+    pub const fn index(self) -> usize {
+        self.0
+    }
+}
 
 /// A node on which members may be put, and what is left of it.
 #[derive(Clone)]
@@ -42,68 +68,68 @@ pub struct NodeCapacity<'a> {
 #[derive(Clone)]
 pub struct DomainPacking<'a, 's> {
     problem: Problem<'a, 's>,
+    /// In the order of their numbers.
     nodes: Vec<NodeCapacity<'a>>,
-    /// Class and node of each member that has been assigned.
+    /// Class and node of each member that has been assigned, in their order.
     assigned: Vec<(ClassId, Position)>,
-    /// By class and node: what node and pods in place say, which no assignment changes.
-    suitable: Vec<bool>,
-    /// Whether no member minds any other.
-    without_conflicts: bool,
+    /// By class and node: what node and pods in place say, which no assignment changes. Found out when first asked for.
+    suitable: Vec<Cell<Option<bool>>>,
+    closed: ClosedDomains,
 }
 
+/// A domain that is closed to a class.
+type ClosedDomain = (ClassId, KeyId, DomainId);
+
+/// How many of those who have been assigned keep a class out of a domain.
+type ClosedDomains = HashMap<ClosedDomain, usize, ahash::RandomState>;
+
 impl<'a, 's> DomainPacking<'a, 's> {
-    /// Nobody assigned yet, over some hosts.
+    /// Nobody assigned yet, over some hosts, which come in the order of their numbers.
     pub fn over(hosts: &[HostId], problem: Problem<'a, 's>) -> Self {
-        let members = problem.members;
-        let reservations = problem.availability.view.ledger().reservations();
-        let reserved = reservations.of(&members.membership.group);
         let node = |id: HostId| {
             let (host, node) = problem.host(id)?;
-            let slots = reserved.iter().flat_map(|reservation| &reservation.slots);
+            let own = problem.own_hosts.on(id);
             Some(NodeCapacity {
                 id,
                 host,
                 node,
                 used: problem.availability.used(host),
-                reserved: slots.into_iter().any(|slot| slot.host == host.name),
-                members: members.placed.iter().filter(|placed| placed.host == id).count(),
+                reserved: own.reserved,
+                members: own.placed,
                 open: problem.is_open(id),
             })
         };
-        let nodes: Vec<_> = hosts.iter().copied().filter_map(node).collect();
-        let suits = |class| nodes.iter().map(move |node| problem.suits(class, node.host, node.node));
-        let suitable = members.classes().flat_map(suits).collect();
-        let without_conflicts = problem.conflicts.are_none_between_members();
-        Self { problem, nodes, assigned: Vec::new(), suitable, without_conflicts }
+        let nodes: Vec<_> =
+            hosts.iter().copied().take_while(|_| problem.budget.spend(1)).filter_map(node).collect();
+        let suitable = vec![Cell::new(None); nodes.len() * problem.members.missing.len()];
+        Self { problem, nodes, assigned: Vec::new(), suitable, closed: HashMap::default() }
     }
 
-    /// Assigns everybody who is missing and wanted, or says that it cannot be done. The member that asks gets a host
-    /// where it may go.
-    pub fn assign_all(&mut self, wanted: impl Fn(&Class<'_>) -> bool) -> bool {
+    /// Assigns everybody of these classes, or says that it cannot be done. The member that asks gets a host where it may go.
+    pub fn assign_all(&mut self, classes: &[ClassId]) -> bool {
         let members = self.problem.members;
-        let classes: Vec<ClassId> = members.classes().filter(|class| wanted(members.class(*class))).collect();
         let spare = |class: ClassId| self.capacity_of(class).checked_sub(members.class(class).count);
         let Some(spare) = classes.iter().map(|class| spare(*class)).collect::<Option<Vec<_>>>() else {
             return false;
         };
-        let orders = orders(&classes, &spare);
+        let orders = orders(classes, &spare);
         let asking = members.asking.filter(|class| classes.contains(class));
-        let begin = self.clone();
+        let begin = self.assigned();
         for order in &orders {
             if self.assign_in(order, None) && (asking.is_none() || self.asking_is_assigned()) {
                 return true;
             }
-            self.clone_from(&begin);
+            self.undo(begin);
         }
         let Some(asking) = asking.filter(|_| self.nodes.iter().any(|node| !node.open)) else { return false };
         // Somebody else would have got the last host to which the one who asks may go.
         let pins = self.positions().filter(|at| self.node(*at).open).take(MOST_PINS);
         for pin in pins.collect::<Vec<_>>() {
-            for order in &orders {
+            for order in orders.iter().filter(|_| !self.problem.budget.is_spent()) {
                 if self.assign_in(order, Some((asking, pin))) {
                     return true;
                 }
-                self.clone_from(&begin);
+                self.undo(begin);
             }
         }
         false
@@ -130,45 +156,35 @@ impl<'a, 's> DomainPacking<'a, 's> {
     }
 
     fn fill(&mut self, class: ClassId, mut count: usize) -> bool {
-        let among_themselves = self.problem.conflicts.between(class, class);
-        let reaching_further = among_themselves.iter().any(|key| !is_per_host(key));
-        let mut capacities: Vec<usize> = self.positions().map(|at| self.capacity(class, at)).collect();
+        if count == 0 {
+            return true;
+        }
+        let free = |at: Position| self.free_node(class, at);
+        let mut order = NodeOrder::of(self.positions().map(free), self.problem.packing);
         while count > 0 {
-            let Some(at) = self.next_node(&capacities, count) else { return false };
+            let Some(node) = order.take(count) else { return false };
+            // Whom one member keeps away from more than its own host is seen only now.
+            let capacity = self.capacity(class, node.at);
+            if capacity != node.capacity {
+                order.put(FreeNode { capacity, ..node });
+                continue;
+            }
             let times = match self.problem.packing {
-                Packing::FewestHosts => capacities[at.0].min(count),
+                Packing::FewestHosts => capacity.min(count),
                 Packing::MostHosts => 1,
             };
             for _ in 0..times {
-                self.assign(class, at);
+                self.assign(class, node.at);
             }
             count -= times;
-            // Whom one member keeps away from more than its own host is seen only now.
-            if reaching_further {
-                capacities = self.positions().map(|at| self.capacity(class, at)).collect();
-            } else {
-                capacities[at.0] = self.capacity(class, at);
-            }
+            order.put(self.free_node(class, node.at));
         }
         true
     }
 
-    /// Where the next members go. With fewest hosts: those that the group is on, the one that takes all that are left
-    /// most exactly, else the one that takes most. With most hosts: the one with fewest members.
-    fn next_node(&self, capacities: &[usize], count: usize) -> Option<Position> {
-        let free = self.positions().filter(|at| capacities[at.0] > 0);
-        match self.problem.packing {
-            Packing::FewestHosts => free.min_by_key(|at| {
-                let capacity = capacities[at.0];
-                let ours = self.node(*at).reserved || self.node(*at).members > 0;
-                let takes_all = capacity >= count;
-                let exactness = if takes_all { capacity } else { usize::MAX - capacity };
-                (!ours, !takes_all, exactness)
-            }),
-            Packing::MostHosts => {
-                free.min_by_key(|at| (self.node(*at).members, usize::MAX - capacities[at.0]))
-            }
-        }
+    fn free_node(&self, class: ClassId, at: Position) -> FreeNode {
+        let NodeCapacity { reserved, members, .. } = *self.node(at);
+        FreeNode { at, capacity: self.capacity(class, at), members, ours: reserved || members > 0 }
     }
 
     fn assign(&mut self, class: ClassId, at: Position) {
@@ -176,17 +192,78 @@ impl<'a, 's> DomainPacking<'a, 's> {
         let node = &mut self.nodes[at.0];
         node.used.to_mut().arrive(requests);
         node.members += 1;
+        let id = node.id;
         self.assigned.push((class, at));
+        self.for_each_closed(class, id, |closed, domain| *closed.entry(domain).or_default() += 1);
+    }
+
+    /// How many have been assigned: what [`Self::undo`] goes back to.
+    pub fn assigned(&self) -> usize {
+        self.assigned.len()
+    }
+
+    /// Takes back what was assigned since there were so many.
+    pub fn undo(&mut self, assigned: usize) {
+        while self.assigned.len() > assigned {
+            let Some((class, at)) = self.assigned.pop() else { return };
+            let requests = self.problem.members.class(class).requests;
+            let node = &mut self.nodes[at.0];
+            node.used.to_mut().leave(requests);
+            node.members -= 1;
+            let id = node.id;
+            self.for_each_closed(class, id, |closed, domain| {
+                if let Some(count) = closed.get_mut(&domain) {
+                    *count -= 1;
+                }
+            });
+        }
+    }
+
+    /// The domains that a member of a class on a host closes to each class.
+    fn for_each_closed(
+        &mut self,
+        class: ClassId,
+        host: HostId,
+        change: impl Fn(&mut ClosedDomains, ClosedDomain),
+    ) {
+        let conflicts = self.problem.conflicts;
+        if conflicts.with_any(class).is_empty() {
+            return;
+        }
+        for other in self.problem.members.classes() {
+            for (key, domain) in conflicts.domains_of(host, conflicts.between(other, class)) {
+                change(&mut self.closed, (other, key, domain));
+            }
+        }
     }
 
     /// How many more of a class the node would take.
     fn capacity(&self, class: ClassId, at: Position) -> usize {
-        let suitable = self.suitable[class.index() * self.nodes.len() + at.0];
-        if !suitable || (!self.without_conflicts && self.conflicts(class, at)) {
+        let NodeCapacity { node, used, id, .. } = self.node(at);
+        if !self.problem.budget.spend(1) {
             return 0;
         }
-        let NodeCapacity { node, used, .. } = self.node(at);
-        self.problem.room(class, node, used)
+        // Room first: it is what most hosts of a busy cluster lack, and the cheapest to look at.
+        let room = self.problem.room(class, node, used);
+        if room == 0 || self.is_closed(class, *id) || !self.suits(class, at) { 0 } else { room }
+    }
+
+    /// Whether the node and the pods in place let the class onto it.
+    fn suits(&self, class: ClassId, at: Position) -> bool {
+        let known = &self.suitable[class.index() * self.nodes.len() + at.0];
+        let NodeCapacity { id, host, node, .. } = self.node(at);
+        let suits = known.get().unwrap_or_else(|| self.problem.suits(class, *id, host, node));
+        known.set(Some(suits));
+        suits
+    }
+
+    /// Whether somebody who has been assigned keeps the class away from the host.
+    fn is_closed(&self, class: ClassId, host: HostId) -> bool {
+        let keys = self.problem.conflicts.with_any(class);
+        !keys.is_empty()
+            && self.problem.conflicts.domains_of(host, keys).any(|(key, domain)| {
+                self.closed.get(&(class, key, domain)).is_some_and(|members| *members > 0)
+            })
     }
 
     /// The most that one node would take of a class.
@@ -196,8 +273,7 @@ impl<'a, 's> DomainPacking<'a, 's> {
 
     /// How many more of a class would find room, if they came alone.
     pub fn capacity_of(&self, class: ClassId) -> usize {
-        let per_host = self.problem.conflicts.between(class, class).iter().all(|key| is_per_host(key));
-        if per_host {
+        if self.problem.conflicts.are_per_host_within(class) {
             self.positions().map(|at| self.capacity(class, at)).fold(0, usize::saturating_add)
         } else {
             self.one_by_one(class)
@@ -206,26 +282,22 @@ impl<'a, 's> DomainPacking<'a, 's> {
 
     /// Members that keep apart by more than the host: the first takes places away from the next.
     fn one_by_one(&self, class: ClassId) -> usize {
-        let mut packing = self.clone();
-        let mut count = 0;
-        while let Some(at) = packing.positions().find(|at| packing.capacity(class, *at) > 0) {
-            packing.assign(class, at);
-            count += 1;
+        let conflicts = self.problem.conflicts;
+        let keys = conflicts.between(class, class);
+        let mut taken = HashSet::new();
+        let mut count = 0_usize;
+        for at in self.positions().filter(|at| self.capacity(class, *at) > 0) {
+            let NodeCapacity { id, node, used, .. } = self.node(at);
+            let mut domains = conflicts.domains_of(*id, keys).peekable();
+            if domains.peek().is_none() {
+                // Without the label nobody is kept away from anybody.
+                count = count.saturating_add(self.problem.room_regardless_of_conflicts(class, node, used));
+            } else if domains.all(|domain| !taken.contains(&domain)) {
+                taken.extend(conflicts.domains_of(*id, keys));
+                count += 1;
+            }
         }
         count
-    }
-
-    /// Whether somebody who has been assigned keeps the class away from the node.
-    fn conflicts(&self, class: ClassId, at: Position) -> bool {
-        self.assigned.iter().any(|(other, there)| {
-            let keys = self.problem.conflicts.between(class, *other);
-            let (here, there) = (self.node(at), self.node(*there));
-            let shared = |key: &str| {
-                let value = here.node.labels.get(key);
-                value.is_some() && value == there.node.labels.get(key)
-            };
-            keys.iter().any(|key| shared(key))
-        })
     }
 
     /// The hosts to which the member that asks could go, all others keeping theirs. Its own is one of those of its
@@ -233,13 +305,16 @@ impl<'a, 's> DomainPacking<'a, 's> {
     /// where it sees more room than there is, those in flight, who can take `lost` places, must leave some.
     pub fn hosts_for_asking(&self, lost: usize) -> Vec<HostId> {
         let Some(asking) = self.problem.members.asking else { return Vec::new() };
+        let mut own = vec![0_usize; self.nodes.len()];
+        for (_, at) in self.assigned.iter().filter(|(class, _)| *class == asking) {
+            own[at.0] += 1;
+        }
         let takes = |at: &Position| {
             let NodeCapacity { host, node, open, .. } = self.node(*at);
             if !open {
                 return false;
             }
-            let here = self.assigned.iter().filter(|(class, there)| *class == asking && there == at).count();
-            let room = here + self.capacity(asking, *at);
+            let room = own[at.0] + self.capacity(asking, *at);
             let seen = self.problem.members.class(asking).demand().capacity(node, &host.used);
             let all_is_seen = usize::try_from(seen).unwrap_or_default() <= room;
             room > 0 && (all_is_seen || room > lost)
@@ -247,12 +322,21 @@ impl<'a, 's> DomainPacking<'a, 's> {
         self.positions().filter(takes).map(|at| self.node(at).id).collect()
     }
 
-    /// Takes over the assignments of a packing over some of these nodes.
-    pub fn adopt(&mut self, part: &Self) {
-        for (class, there) in &part.assigned {
-            let id = part.node(*there).id;
-            if let Some(at) = self.positions().find(|at| self.node(*at).id == id) {
+    /// Takes over what a packing over some of these nodes has assigned since it had so many.
+    pub fn adopt(&mut self, part: &Self, since: usize) {
+        for (class, there) in &part.assigned[since..] {
+            if let Some(at) = self.position_of(part.node(*there).id) {
                 self.assign(*class, at);
+            }
+        }
+    }
+
+    /// Lets members of a class go nowhere but to these hosts.
+    pub fn restrict(&mut self, class: ClassId, is_allowed: impl Fn(HostId) -> bool) {
+        let row = class.index() * self.nodes.len();
+        for (suitable, node) in self.suitable[row..].iter_mut().zip(&self.nodes) {
+            if !is_allowed(node.id) {
+                suitable.set(Some(false));
             }
         }
     }
@@ -260,7 +344,7 @@ impl<'a, 's> DomainPacking<'a, 's> {
     /// Lets the member that asks go nowhere but to the nodes of another packing.
     pub fn restrict_asking_to(&mut self, part: &Self) {
         for node in &mut self.nodes {
-            node.open &= part.nodes.iter().any(|other| other.id == node.id);
+            node.open &= part.position_of(node.id).is_some();
         }
     }
 
@@ -269,65 +353,9 @@ impl<'a, 's> DomainPacking<'a, 's> {
         self.problem.members.classes().zip(spare).all(|(class, more)| self.fill(class, *more))
     }
 
-    /// Takes the slots that are reserved as far as they still hold, those that are needed first. Whether there is one for
-    /// everybody, and one of them is where the member that asks may go. With `spare`, slots beyond that are kept too.
-    pub fn take_reserved(&mut self, slots: &[Slot], spare: bool) -> bool {
-        let members = self.problem.members;
-        let mut needed: Vec<usize> = members.missing.iter().map(|class| class.count).collect();
-        let mut left = Vec::new();
-        for slot in slots {
-            let at = self.position_of(slot);
-            let takes = |class: &ClassId| {
-                let Class { requests, requirements, .. } = members.class(*class);
-                slot.suits(requests, requirements) && at.is_some_and(|at| self.capacity(*class, at) > 0)
-            };
-            let wanted = members.classes().filter(|class| needed[class.index()] > 0).find(takes);
-            match (wanted, at) {
-                (Some(class), Some(at)) => {
-                    needed[class.index()] -= 1;
-                    self.assign(class, at);
-                }
-                _ => left.push(slot),
-            }
-        }
-        if needed.iter().any(|needed| *needed > 0) || !self.asking_is_assigned() {
-            return false;
-        }
-        for slot in left.into_iter().filter(|_| spare) {
-            let Some(at) = self.position_of(slot) else { continue };
-            let takes = |class: &ClassId| {
-                *members.class(*class).requests == slot.requests && self.capacity(*class, at) > 0
-            };
-            if let Some(class) = members.classes().find(takes) {
-                self.assign(class, at);
-            }
-        }
-        true
-    }
-
     /// Who has been assigned to which host.
     pub fn assignments(&self) -> impl Iterator<Item = (ClassId, HostId)> {
         self.assigned.iter().map(|(class, at)| (*class, self.node(*at).id))
-    }
-
-    /// Pods in place on nodes where not everybody who is assigned there would fit beside them.
-    pub fn pods_in_the_way(&self) -> impl Iterator<Item = &'a Pod> {
-        let crowded = self.positions().filter(|at| self.is_overfull(*at));
-        crowded.flat_map(|at| self.node(at).host.pods.iter().map(|pod| &**pod))
-    }
-
-    /// Whether those assigned to a node would not all fit there if nothing were taken for granted.
-    fn is_overfull(&self, at: Position) -> bool {
-        let NodeCapacity { host, node, .. } = self.node(at);
-        let availability = self.problem.availability.assuming(super::availability::Assumption::Nothing);
-        let mut used = availability.used(host).into_owned();
-        let here = self.assigned.iter().filter(|(_, there)| *there == at);
-        let mut overfull = false;
-        for class in here.map(|(class, _)| self.problem.members.class(*class)) {
-            overfull |= class.demand().capacity(node, &used) == 0;
-            used.arrive(class.requests);
-        }
-        overfull
     }
 
     fn node(&self, at: Position) -> &NodeCapacity<'a> {
@@ -338,8 +366,8 @@ impl<'a, 's> DomainPacking<'a, 's> {
         (0..self.nodes.len()).map(Position)
     }
 
-    fn position_of(&self, slot: &Slot) -> Option<Position> {
-        self.nodes.iter().position(|node| node.host.name == slot.host).map(Position)
+    fn position_of(&self, host: HostId) -> Option<Position> {
+        self.nodes.binary_search_by_key(&host, |node| node.id).ok().map(Position)
     }
 }
 

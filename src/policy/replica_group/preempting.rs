@@ -1,38 +1,78 @@
 //! Whether a group fits once lower-priority pods are gone, with the member that asks on a certain host.
 
+use std::collections::{HashMap, HashSet};
+
 use super::availability::Assumption;
+use super::host_set::HostSet;
 use super::search::Search;
 use super::subgroups;
 use crate::view::{DomainId, HostId};
 
-impl Search<'_> {
-    /// Whether everybody fits into a domain once lower-priority pods are gone, the member that asks being on `host`,
-    /// which alone is open. Where all members are alike, the count of the domain and of the host tell; only different
-    /// ones have to be assigned.
-    pub fn fits_after_evictions(&self, domain: Option<DomainId>, host: HostId, open: &[bool]) -> bool {
-        let assumption = Assumption::LowerPriorityGone;
-        if !self.fits(domain, assumption) {
-            return false;
-        }
-        let problem = self.problem(assumption, Some(open));
-        let (Some(set), Some((found, node)), Some(asking)) =
-            (self.host_set(domain), problem.host(host), self.members.asking)
+/// What is found about each domain on the way, for kube-scheduler names many candidates of one.
+pub struct AfterEvictions<'a, 's> {
+    search: &'s Search<'a>,
+    domains: HashMap<Option<DomainId>, Option<DomainAfterEvictions<'a>>>,
+    /// Where the member that asks may go, by host: one at a time.
+    open: Vec<bool>,
+}
+
+/// A domain into which everybody fits once lower-priority pods are gone.
+struct DomainAfterEvictions<'a> {
+    set: HostSet<'a>,
+    /// Hosts to which the member that asks may go in one assignment of everybody; elsewhere it is tried.
+    open: HashSet<HostId>,
+}
+
+impl<'a, 's> AfterEvictions<'a, 's> {
+    /// Nothing found out yet.
+    pub fn new(search: &'s Search<'a>) -> Self {
+        Self { search, domains: HashMap::new(), open: vec![false; search.view.host_numbers()] }
+    }
+
+    /// Whether everybody fits into a domain once lower-priority pods are gone, the member that asks being on `host`.
+    /// Where all members are alike, the count of the domain and of the host tell. Different ones are assigned once for the
+    /// domain, and again only if that leaves no room for this one on its host.
+    pub fn fits(&mut self, domain: Option<DomainId>, host: HostId) -> bool {
+        let search = self.search;
+        let found = self.domains.entry(domain).or_insert_with(|| DomainAfterEvictions::of(domain, search));
+        let Some(DomainAfterEvictions { set, open }) = found else { return false };
+        let problem = search.problem(Assumption::LowerPriorityGone, None);
+        let (true, Some((found, node)), Some(asking)) =
+            (set.contains(host), problem.host(host), search.members.asking)
         else {
             return false;
         };
         let used = problem.availability.used(found);
-        let inside = set.hosts.contains(&host);
-        let has_room = problem.room(asking, node, &used) > 0 && problem.suits(asking, found, node);
-        if !inside || !has_room || problem.is_decided_by_counting() {
-            return inside && has_room;
+        let has_room = problem.room(asking, node, &used) > 0 && problem.suits(asking, host, found, node);
+        if !has_room || problem.is_decided_by_counting() || open.contains(&host) {
+            return has_room;
         }
-        subgroups::assign(&set, problem).is_some()
+        self.open[host.index()] = true;
+        let problem = search.problem(Assumption::LowerPriorityGone, Some(&self.open));
+        let fits = subgroups::assign(set, problem).is_some();
+        self.open[host.index()] = false;
+        fits
+    }
+}
+
+impl<'a> DomainAfterEvictions<'a> {
+    /// `None` if not everybody fits.
+    fn of(domain: Option<DomainId>, search: &Search<'a>) -> Option<Self> {
+        let assumption = Assumption::LowerPriorityGone;
+        let set = search.host_set(domain).filter(|_| search.fits(domain, assumption))?;
+        let problem = search.problem(assumption, None);
+        if problem.is_decided_by_counting() {
+            return Some(Self { set, open: HashSet::new() });
+        }
+        let packing = subgroups::assign(&set, problem)?;
+        Some(Self { set, open: packing.hosts_for_asking(0).into_iter().collect() })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::situation::{Situation, cpus, member};
+    use super::AfterEvictions;
     use crate::fixtures::pod;
 
     #[test]
@@ -48,10 +88,8 @@ mod tests {
         for (host, expected) in [("a0", true), ("a1", true), ("b0", false), ("b1", false)] {
             let worth_it = situation.search(&asking, |search| {
                 let id = search.view.host_id(host).expect("a host");
-                let mut open = vec![false; search.view.host_numbers()];
-                open[id.index()] = true;
                 let domain = search.required.and_then(|domains| domains.find(&host[..1]));
-                search.fits_after_evictions(domain, id, &open)
+                AfterEvictions::new(search).fits(domain, id)
             });
             assert_eq!(worth_it, expected, "{host}");
         }

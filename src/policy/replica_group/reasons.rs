@@ -1,5 +1,6 @@
 //! Which reason code an obstacle has, at which level.
 
+use super::limits::Excess;
 use crate::decision::Reason;
 use crate::model::group::recognition::Flaw;
 
@@ -55,5 +56,14 @@ pub fn flawed(flaw: Flaw) -> Reason {
         Flaw::Index => Reason::InvalidGroupIndex,
         Flaw::Exclusive => Reason::InvalidExclusive,
         Flaw::Topology => Reason::InvalidTopologyKey,
+    }
+}
+
+/// The code of what a group has too many of.
+pub fn exceeding(excess: Excess) -> Reason {
+    match excess {
+        Excess::Classes => Reason::TooManyUnlikeMembers,
+        Excess::Subgroups => Reason::TooManySubgroups,
+        Excess::Terms => Reason::TooManyAntiAffinityTerms,
     }
 }

@@ -1,5 +1,6 @@
 //! What pods that are in no group see of the slots that are reserved for groups.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::availability::{Assumption, Availability, has_slot};
@@ -29,16 +30,43 @@ pub fn filter(question: &Question<'_>, decision: &mut Decision) {
             continue;
         }
         let Some(host) = question.view.host(name) else { continue };
-        if !fits_beside(question, &availability, (at, host), &[]) || conflict(question, &held) {
+        let slots: usize = held.iter().map(|held| held.slots.len()).sum();
+        if !question.budget.spend(slots + in_flight.len()) {
+            return;
+        }
+        if is_full(question, (at, host)) {
+            // It is no candidate unless kube-scheduler sees room there: one of both is behind.
+            decision.reject(at, Reason::CacheContradicted);
+        } else if !fits_beside(question, &availability, (at, host), &[]) || conflict(question, &held) {
             decision.reject(at, Reason::ReservedForGroup);
         } else if !in_flight.is_empty() && !fits_beside(question, &availability, (at, host), &in_flight) {
             decision.reject(at, Reason::ReservationUndecided);
             await_them = true;
         }
     }
+    leave_slots_alone(question, decision);
     if await_them {
         let expected = in_flight.iter().filter(|entry| !entry.overdue);
         decision.await_placement_of(expected.map(|entry| entry.pod.uid.clone()));
+    }
+}
+
+/// Slots of groups that matter less may be taken, but not while there is room elsewhere.
+fn leave_slots_alone(question: &Question<'_>, decision: &mut Decision) {
+    if !question.evictions.is_empty() {
+        return;
+    }
+    let polite = availability(question).assuming(Assumption::EverySlotKept);
+    let takes_slots = |at: usize, name: &str| {
+        let host = question.view.host(name).filter(|_| polite.respected_slots(name).next().is_some());
+        host.is_some_and(|host| !fits_beside(question, &polite, (at, host), &[]))
+    };
+    let passing = |(at, _): &(usize, &Cow<'_, str>)| decision.passes(*at);
+    let candidates = question.candidates.iter().enumerate().filter(passing);
+    let (taking, elsewhere): (Vec<_>, Vec<_>) =
+        candidates.map(|(at, name)| (at, takes_slots(at, name))).partition(|(_, takes)| *takes);
+    for (at, _) in taking.into_iter().filter(|_| !elsewhere.is_empty()) {
+        decision.reject(at, Reason::ReservedForGroup);
     }
 }
 
@@ -47,7 +75,7 @@ pub fn keep_out(question: &Question<'_>, membership: &Membership, decision: &mut
     let closed = Exclusion::of(membership, None, question.view).closed;
     for (at, name) in question.candidates.iter().enumerate().filter(|_| !closed.is_empty()) {
         let node = question.view.node(name);
-        if node.is_some_and(|node| closed.iter().any(|(key, value)| node.labels.get(key) == Some(value))) {
+        if node.is_some_and(|node| closed.cover(node)) {
             decision.reject(at, Reason::DomainExclusive);
         }
     }
@@ -95,17 +123,28 @@ fn fits_beside<'a>(
         used.to_mut().leave(&victim.allocated);
     }
     let pod = question.pod;
-    Demand { requests: &pod.requests, requirements: &pod.requirements }.capacity(node, &used) > 0
+    Demand::of(pod).capacity(node, &used) > 0
+}
+
+/// Whether the pod would find no room on a host even if nothing were reserved there.
+fn is_full(question: &Question<'_>, (candidate, host): (usize, &Host)) -> bool {
+    let mut used = Cow::Borrowed(&*host.used);
+    for victim in question.evicted_from(candidate) {
+        used.to_mut().leave(&victim.allocated);
+    }
+    host.node.as_ref().is_some_and(|node| Demand::of(question.pod).capacity(node, &used) == 0)
 }
 
 /// Whether the pod and a member that has a slot on the host do not go together there.
 fn conflict(question: &Question<'_>, held: &[&HeldSlots]) -> bool {
     let pod = Neighbour::pod(question.pod);
     let on_host = |keys: Vec<&Name>| keys.iter().any(|key| is_per_host(key));
-    let either = |slot: &&Slot| slot.anti_affinity.is_some() || question.pod.anti_affinity.is_some();
     held.iter().any(|held| {
-        let namespace = &held.group.set.namespace;
-        let mut slots = held.slots.iter().filter(either);
-        slots.any(|slot| on_host(pod.conflicts(Neighbour::slot(slot, namespace), question.view)))
+        // The slots of a group are mostly for members that are alike.
+        let mut slots: Vec<&Slot> = held.slots.iter().collect();
+        slots.dedup_by(|a, b| a.has_neighbours_of(b));
+        let slots = slots.into_iter().map(|slot| Neighbour::slot(slot, &held.group.set.namespace));
+        let mut slots = slots.filter(|slot| slot.may_mind() || pod.may_mind());
+        slots.any(|slot| on_host(pod.conflicts(slot, question.view)))
     })
 }

@@ -10,9 +10,10 @@
 //! ```
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::affinity::Affinity;
 use super::availability::{Assumption, Availability};
 use super::conflicts::Conflicts;
 use super::count::{Capacity, count};
@@ -20,6 +21,7 @@ use super::host_set::{HostSet, anchor, domains_of};
 use super::in_flight::InFlight;
 use super::members::Members;
 use super::other_groups::{self, Exclusion};
+use super::own_hosts::OwnHosts;
 use super::packing::DomainPacking;
 use super::problem::{Open, Problem};
 use super::rank::{Rank, hash};
@@ -28,6 +30,7 @@ use crate::config::Packing;
 use crate::decision::ChoiceRule;
 use crate::ledger::Reservation;
 use crate::model::{Name, Pod, Uid};
+use crate::policy::Budget;
 use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 
 /// What the operator decides for all groups.
@@ -39,6 +42,10 @@ pub struct Settings {
     pub packing: Packing,
     /// Whether a domain counts as large enough if lower-priority pods can be evicted from it.
     pub count_on_preemption: bool,
+    /// How many members a group may have.
+    pub most_members: u32,
+    /// How many slots may be kept for all groups of a namespace.
+    pub most_slots: usize,
 }
 
 /// A group that looks for a domain.
@@ -57,9 +64,13 @@ pub struct Search<'a> {
     /// The domain that is meant for it: slots are reserved there, or room was made there.
     pub(super) intended: Option<DomainId>,
     pub(super) in_flight: InFlight<'a>,
+    budget: &'a Budget,
     exclusion: Exclusion,
+    own_hosts: OwnHosts,
+    taken_by_others: OnceCell<HashSet<DomainId>>,
     /// Anti-affinity, under each assumption.
     conflicts: [OnceCell<Conflicts<'a>>; Assumption::COUNT],
+    affinity: OnceCell<Affinity<'a>>,
     /// Groups of the same set, by domain of the topology over which they are spread; counted when first asked for.
     groups_of_set: OnceCell<HashMap<DomainId, usize>>,
     /// Whether everybody fits into a domain under an assumption, as found on the way: reasons are read from here.
@@ -96,13 +107,17 @@ struct Candidate<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Prepares a search. `None` if the view does not provide the required topology.
+    /// Prepares a search. `None` if the view does not provide the topologies that it needs.
     pub fn new(
         members: &'a Members<'a>,
         asking: Option<&'a Pod>,
         view: &'a View,
         settings: &'a Settings,
+        budget: &'a Budget,
     ) -> Option<Self> {
+        if !members.anti_affinity_keys().all(|key| view.domains(key).is_some()) {
+            return None;
+        }
         let required = match &members.membership.topology.required {
             Some(key) => Some(&**view.domains(key)?),
             None => None,
@@ -112,8 +127,8 @@ impl<'a> Search<'a> {
             Some(_) => Exclusion::of_settled(members, view),
             None => Exclusion::of(members.membership, required, view),
         };
-        let reservations = view.ledger().reservations();
-        let reservation = reservations.of(&members.membership.group).filter(|kept| kept.missing > 0);
+        let reserved = view.ledger().reservations().of(&members.membership.group);
+        let reservation = reserved.filter(|kept| kept.missing > 0);
         let mut search = Self {
             members,
             view,
@@ -124,8 +139,12 @@ impl<'a> Search<'a> {
             asking,
             intended: None,
             in_flight: InFlight::around(members, asking.map(|pod| &pod.uid), view),
+            budget,
             exclusion,
+            own_hosts: OwnHosts::of(members, reserved.map(|kept| &**kept), view),
+            taken_by_others: OnceCell::new(),
             conflicts: Default::default(),
+            affinity: OnceCell::new(),
             groups_of_set: OnceCell::new(),
             found: RefCell::default(),
         };
@@ -153,10 +172,27 @@ impl<'a> Search<'a> {
             asking: self.asking.map(|pod| &pod.uid),
             assumption,
         };
-        let conflicts =
-            self.conflicts[assumption as usize].get_or_init(|| Conflicts::of(self.members, availability));
-        let (members, packing) = (self.members, self.settings.packing);
-        Problem { members, conflicts, availability, packing, open }
+        let conflicts = || Conflicts::of(self.members, availability, self.budget);
+        let conflicts = self.conflicts[assumption as usize].get_or_init(conflicts);
+        Problem {
+            members: self.members,
+            conflicts,
+            affinity: self.affinity.get_or_init(|| Affinity::of(self.members, self.asking)),
+            availability,
+            packing: self.settings.packing,
+            open,
+            own_hosts: &self.own_hosts,
+            taken_by_others: &self.taken_by_others,
+            budget: self.budget,
+        }
+    }
+
+    /// Whether something is reserved for groups that matter less. Their slots may be taken, but not while there is room
+    /// elsewhere.
+    pub fn outranks_reservations(&self) -> bool {
+        let own = &self.members.membership.group;
+        let mut others = self.view.ledger().reservations().iter().filter(|kept| kept.group != *own);
+        others.any(|kept| kept.priority < self.members.priority)
     }
 
     /// Looks for a plan. `open` tells where the member that asks may go, by host.
@@ -170,7 +206,15 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Whether members are somewhere, and nobody can tell in which domain: their nodes are gone, or have lost the label.
+    pub(super) fn is_adrift(&self) -> bool {
+        self.required.is_some() && self.anchor.is_none() && !self.members.placed.is_empty()
+    }
+
     fn look(&self, problem: Problem<'a, '_>) -> Outcome {
+        if self.is_adrift() {
+            return Outcome::Undecided(Vec::new());
+        }
         if self.in_flight.has_member_without_room() {
             return Outcome::Undecided(Vec::new());
         }
@@ -236,7 +280,9 @@ impl<'a> Search<'a> {
                 continue;
             }
             let value = self.value_of(candidate.domain);
-            if self.in_flight.make_certain(&mut packing, value, (self.members, problem.conflicts)) {
+            // Where nobody asks, nobody is let in by the plan: it is better than none, also if it is not certain.
+            let certain = self.in_flight.make_certain(&mut packing, value, (self.members, problem.conflicts));
+            if certain || self.asking.is_none() {
                 let next = ranks.iter().find(|rank| **rank > candidate.rank);
                 let rule = next.map_or(ChoiceRule::OnlyOne, |next| candidate.rank.rule_against(next));
                 let mut plan = self.draw_up(&packing, candidate.domain, &problem);
@@ -330,6 +376,13 @@ impl<'a> Search<'a> {
         let Some(HostDomain::In(wider)) = wider else { return 0 };
         let count = || other_groups::of_same_set(&self.members.membership.group, domains, self.view);
         self.groups_of_set.get_or_init(count).get(&wider).copied().unwrap_or_default()
+    }
+
+    /// Whether a plan would keep more slots than the group's namespace may have in all.
+    pub(super) fn is_beyond_limit(&self, plan: &Plan) -> bool {
+        let own = &self.members.membership.group;
+        let reservations = self.view.ledger().reservations();
+        plan.reservation.slots.len() + reservations.slots_beside(own) > self.settings.most_slots
     }
 
     /// The value of a domain of the required topology.

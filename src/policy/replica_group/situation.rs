@@ -13,11 +13,13 @@ use super::search::{Plan, Search, Settings};
 use crate::config::Packing;
 use crate::decision::{Decision, Detail};
 use crate::fixtures::{PodBuilder, node, pod};
-use crate::ledger::Reservation;
-use crate::model::{AntiAffinityTerm, Name, Object, Pod, Resources, Selector};
-use crate::policy::{Purpose, Question};
+use crate::ledger::{Life, Reservation};
+use crate::model::selector::Requirement;
+use crate::model::{AffinityTerm, AntiAffinityTerm, Name, Object, Pod, PodConstraints, Resources, Selector};
+use crate::policy::fit::Demand;
+use crate::policy::{Budget, Purpose, Question};
 use crate::view::change::Change;
-use crate::view::{Needs, View};
+use crate::view::{Host, Needs, View};
 
 pub const RACK: &str = "example.com/rack";
 
@@ -56,11 +58,30 @@ pub fn apart(key: &str, pod: PodBuilder) -> Pod {
     pod
 }
 
+/// The same, near pods with this label in one domain of the key.
+pub fn near(key: &str, (label, value): (&str, &str), pod: PodBuilder) -> Pod {
+    let mut pod = pod.build();
+    let requirement = Requirement::In(label.into(), [Name::from(value)].into());
+    let term = AffinityTerm {
+        topology_key: Name::from(key),
+        selector: Some([requirement].into_iter().collect()),
+        namespaces: [pod.key.namespace.clone()].into(),
+        namespace_selector: None,
+    };
+    pod.constraints = Some(Arc::new(PodConstraints { affinity: [term].into(), ..PodConstraints::default() }));
+    pod
+}
+
 impl Situation {
     /// Racks with nodes of so many CPUs each; the nodes of rack `a` are `a0`, `a1`, ...
     pub fn racks(racks: &[(&str, &[i64])]) -> Self {
-        let settings =
-            Settings { spread_key: None, packing: Packing::FewestHosts, count_on_preemption: true };
+        let settings = Settings {
+            spread_key: None,
+            packing: Packing::FewestHosts,
+            count_on_preemption: true,
+            most_members: 1_000,
+            most_slots: 1_000,
+        };
         let mut situation = Self { view: View::default(), settings };
         for (rack, nodes) in racks {
             for (at, amount) in nodes.iter().enumerate() {
@@ -97,8 +118,15 @@ impl Situation {
             .collect();
         let reservation =
             Reservation { missing: slots.len(), slots, ..Reservation::nothing(membership.group.clone()) };
-        self.view.reserve(reservation, Duration::from_mins(1));
+        self.view.reserve(reservation, Life::of(Duration::from_mins(1)));
         self
+    }
+
+    /// With the racks at hand.
+    pub fn with_domains(&self) -> View {
+        let mut view = self.view.clone();
+        view.provide(&Needs { topology_keys: vec![RACK.into()], ..Needs::default() });
+        view
     }
 
     pub fn most_hosts(mut self) -> Self {
@@ -112,25 +140,27 @@ impl Situation {
 
     /// Lets a member look for room.
     pub fn search<R>(&self, asking: &Pod, look: impl FnOnce(&Search<'_>) -> R) -> R {
-        let members = Members::of(asking, &self.view).expect("a member");
+        let members = Members::of(asking, &self.view, Budget::unlimited()).expect("a member");
         let mut view = self.view.clone();
-        let anti_affinity = members.anti_affinity_keys().cloned().collect();
         view.provide(&needs_of(&members, &self.settings));
-        view.provide(&Needs { topology_keys: anti_affinity, ..Needs::default() });
-        let members = Members::of(asking, &view).expect("a member");
-        look(&Search::new(&members, Some(asking), &view, &self.settings).expect("provided"))
+        let budget = Budget::unlimited();
+        let members = Members::of(asking, &view, budget).expect("a member");
+        look(&Search::new(&members, Some(asking), &view, &self.settings, budget).expect("provided"))
     }
 
-    /// What is decided about a member, with all nodes as candidates in the order of their names.
+    /// What is decided about a member, with all nodes that have room for it as candidates in the order of their names.
     pub fn decide(&self, asking: &Pod, detail: Detail) -> Decision {
-        let mut view = self.view.clone();
-        view.provide(&Needs { topology_keys: vec![RACK.into()], ..Needs::default() });
+        let view = self.with_domains();
+        let demand = Demand::of(asking);
+        let has_room =
+            |host: &&Host| host.node.as_ref().is_some_and(|node| demand.capacity(node, &host.used) > 0);
         let mut names: Vec<Cow<'_, str>> =
-            view.hosts().map(|host| Cow::Owned(host.name.to_string())).collect();
+            view.hosts().filter(has_room).map(|host| Cow::Owned(host.name.to_string())).collect();
         names.sort_unstable();
         let question = Question { detail, ..Question::about(Purpose::Filter, asking, &names, &view) };
-        let members = Members::of(asking, &view).expect("a member");
-        let search = Search::new(&members, Some(asking), &view, &self.settings).expect("provided");
+        let members = Members::of(asking, &view, Budget::unlimited()).expect("a member");
+        let budget = Budget::unlimited();
+        let search = Search::new(&members, Some(asking), &view, &self.settings, budget).expect("provided");
         let mut decision = Decision::all_pass(names.len());
         Member { search, question: &question }.filter(&mut decision);
         decision

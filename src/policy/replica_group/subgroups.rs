@@ -1,12 +1,22 @@
 //! Assigns everybody within a set of hosts: each subgroup in a domain of its own, if the group has subgroups.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
-use super::host_set::{HostSet, domains_of};
+use super::affinity;
+use super::class::ClassId;
+use super::host_set::HostSet;
+use super::members::Members;
 use super::other_groups;
 use super::packing::DomainPacking;
 use super::problem::Problem;
-use crate::view::DomainId;
+use crate::view::{DomainId, Domains, HostDomain};
+
+/// A domain of the subgroups' own topology.
+struct Part<'a, 's> {
+    domain: DomainId,
+    packing: DomainPacking<'a, 's>,
+}
 
 /// A host for everybody on some hosts: those of one subgroup in one domain of the subgroups' own topology, each subgroup
 /// in another.
@@ -17,40 +27,63 @@ pub fn assign<'a, 's>(set: &HostSet<'_>, problem: Problem<'a, 's>) -> Option<Dom
     let subgroups = membership.subgroup.as_ref();
     let domains = subgroups.and_then(|parts| Some((&parts.topology, view.domains(&parts.topology)?)));
     let Some((topology, domains)) = domains else {
-        return whole.assign_all(|_| true).then_some(whole);
+        return affinity::assign_all(whole, set, &problem);
     };
-    let home = |subgroup: u32| {
-        let placed = members.placed.iter().filter(move |placed| placed.subgroup == Some(subgroup));
-        domains_of(placed.map(|placed| placed.host), domains).into_iter().min()
-    };
-    let mut taken = other_groups::domains_of_other_subgroups(topology, &membership.group, domains, view);
-    taken.extend(members.placed.iter().filter_map(|placed| home(placed.subgroup?)));
+    let homes = homes(members, domains);
+    let others = || other_groups::domains_of_other_subgroups(topology, &membership.group, domains, view);
+    let mut taken = problem.taken_by_others.get_or_init(others).clone();
+    taken.extend(homes.values());
     let asking = members.asking.and_then(|class| members.class(class).subgroup);
-    let mut missing: Vec<u32> = members.missing.iter().filter_map(|class| class.subgroup).collect();
+    let mut missing: HashMap<Option<u32>, Vec<ClassId>> = HashMap::new();
+    for class in members.classes() {
+        missing.entry(members.class(class).subgroup).or_default().push(class);
+    }
+    let in_none = missing.remove(&None).unwrap_or_default();
+    let mut missing: Vec<(u32, Vec<ClassId>)> =
+        missing.into_iter().filter_map(|(part, classes)| Some((part?, classes))).collect();
     // Subgroups that are somewhere already have no choice, and the member that asks has less than others.
-    missing.sort_by_key(|part| (home(*part).is_none(), Reverse(Some(*part) == asking), *part));
-    missing.dedup();
-    for subgroup in missing {
-        let home = home(subgroup);
-        let possible = |domain: DomainId| home.map_or(!taken.contains(&domain), |home| home == domain);
-        let parts = set.divided_by(domains).into_iter().filter(|part| part.domain.is_some_and(possible));
-        let assigned = parts.filter_map(|part| {
-            let mut packing = DomainPacking::over(&part.hosts, problem);
-            let assigned = packing.assign_all(|class| class.subgroup == Some(subgroup));
-            assigned.then_some((packing, part))
-        });
+    missing.sort_by_key(|(part, _)| (!homes.contains_key(part), Reverse(Some(*part) == asking), *part));
+    let part = |part: HostSet<'_>| {
+        Some(Part { domain: part.domain?, packing: DomainPacking::over(&part.hosts, problem) })
+    };
+    let mut parts: Vec<Part<'a, 's>> = set.divided_by(domains).into_iter().filter_map(part).collect();
+    for (subgroup, classes) in missing {
+        let home = homes.get(&subgroup);
+        let possible = |domain: DomainId| home.map_or(!taken.contains(&domain), |home| *home == domain);
         // What is left once the subgroup is there: the other subgroups need domains of their own.
-        let left_over = |packing: &DomainPacking<'_, '_>| {
-            members.main_class().map_or(0, |class| packing.capacity_of(class))
+        let left_over = |part: &mut Part<'a, 's>| {
+            let begin = part.packing.assigned();
+            let left_over = part
+                .packing
+                .assign_all(&classes)
+                .then(|| members.main_class().map_or(0, |class| part.packing.capacity_of(class)));
+            part.packing.undo(begin);
+            left_over
         };
-        let (packing, part) = assigned.min_by_key(|(packing, part)| (left_over(packing), part.domain))?;
-        taken.extend(part.domain);
-        whole.adopt(&packing);
+        let fitting = parts.iter_mut().filter(|part| possible(part.domain));
+        let fitting = fitting.filter_map(|part| Some((left_over(part)?, part.domain, part)));
+        let (_, domain, part) = fitting.min_by_key(|(left_over, domain, _)| (*left_over, *domain))?;
+        let begin = part.packing.assigned();
+        part.packing.assign_all(&classes);
+        taken.insert(domain);
+        whole.adopt(&part.packing, begin);
         if asking == Some(subgroup) {
-            whole.restrict_asking_to(&packing);
+            whole.restrict_asking_to(&part.packing);
         }
     }
-    whole.assign_all(|class| class.subgroup.is_none()).then_some(whole)
+    whole.assign_all(&in_none).then_some(whole)
+}
+
+/// The domain that each subgroup is in which has a member in place; of several the first.
+fn homes(members: &Members<'_>, domains: &Domains) -> HashMap<u32, DomainId> {
+    let mut homes: HashMap<u32, DomainId> = HashMap::new();
+    for placed in &members.placed {
+        if let (Some(subgroup), HostDomain::In(domain)) = (placed.subgroup, domains.of(placed.host)) {
+            let home = homes.entry(subgroup).or_insert(domain);
+            *home = (*home).min(domain);
+        }
+    }
+    homes
 }
 
 #[cfg(test)]

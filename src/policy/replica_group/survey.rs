@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::host_set::{HostSet, anchor};
 use super::members::Members;
 use crate::model::{Dimension, GroupKey, Name, Pod, Resources};
+use crate::policy::Budget;
 use crate::view::View;
 
 /// How a group is doing, in metrics.
@@ -51,7 +52,8 @@ fn state(group: &GroupKey, pod: &Pod, view: &View) -> GroupState {
     }
     let required = pod.group.as_ref().and_then(|membership| membership.topology.required.as_ref());
     let domains = required.and_then(|key| view.domains(key));
-    let members = Members::of_placed(pod, view);
+    let members =
+        Members::of_placed(pod, view, Budget::unlimited()).filter(|members| members.excess.is_none());
     let (Some(domains), Some(members)) = (domains, members) else {
         let size = view.group_size(pod).unwrap_or_default() as usize;
         return if placed >= size { GroupState::Complete } else { GroupState::Partial };

@@ -33,6 +33,8 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, decision: &mut Decision)
     let leavers = |at: usize| -> i64 {
         question.evicted_from(at).iter().map(|pod| i64::from(case.key.counts(pod))).sum()
     };
+    // The call waits and asks again: what is found out about the other candidates is of no use.
+    let may_stop = question.may_wait && !open.awaited.is_empty();
     for (at, name) in question.candidates.iter().enumerate() {
         let refusal = match question.view.host_id(name) {
             Some(host) => limits.check(host, nominated.on(host) - leavers(at)),
@@ -40,6 +42,9 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, decision: &mut Decision)
         };
         if let Some(reason) = refusal {
             decision.reject(at, reason);
+            if may_stop && decision.is_uncertain() {
+                break;
+            }
         }
     }
     if decision.is_uncertain() {

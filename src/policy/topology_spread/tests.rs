@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::TopologySpread;
 use crate::config;
@@ -8,7 +9,7 @@ use crate::fixtures::{node, pod};
 use crate::model::{Labels, Object, ObjectKey, Pod, Service};
 use crate::policy::{Policy, Purpose, Question};
 use crate::view::View;
-use crate::view::change::Change;
+use crate::view::change::{Change, Offer};
 
 const RACK: &str = "example.com/rack";
 
@@ -132,4 +133,30 @@ fn facts_are_told_to_whoever_asks_for_them() {
         });
         assert_eq!(skews, expected, "{detail:?}");
     }
+}
+
+#[test]
+fn who_waits_anyway_stops_at_the_first_verdict_that_is_not_certain() {
+    let policy = spread(&format!(
+        "{{defaultingType: List, defaultConstraints: [{{maxSkew: 1, topologyKey: {RACK}, \
+         whenUnsatisfiable: DoNotSchedule}}]}}"
+    ));
+    let mut view = racks(&[1, 1, 1]);
+    let before = Arc::new(pod("before").label("app", "web").build());
+    view.offer(&before, Offer::Several, Duration::from_mins(1));
+    let pod = pod("new").label("app", "web").build();
+    for (may_wait, rejected) in [(false, 3), (true, 1)] {
+        let (found, waits) = ask(&policy, &view, &pod, |question| {
+            let decision = filter(&policy, &Question { may_wait, ..question });
+            (decision.rejections().count(), decision.is_to_wait())
+        });
+        assert_eq!((found, waits), (rejected, true), "may wait: {may_wait}");
+    }
+    // Nobody would be waited for: every candidate is judged.
+    view.mark_overdue(std::slice::from_ref(&before.uid));
+    let (found, waits) = ask(&policy, &view, &pod, |question| {
+        let decision = filter(&policy, &Question { may_wait: true, ..question });
+        (decision.rejections().count(), decision.is_to_wait())
+    });
+    assert_eq!((found, waits), (3, false));
 }

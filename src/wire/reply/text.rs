@@ -13,6 +13,7 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
     match reason {
         Reason::SkewExceeded | Reason::SkewUndecided => "default topology spread: too much skew",
         Reason::SpreadLabelMissing => "default topology spread: topology label missing",
+        Reason::SpreadOutsideSample => "default topology spread: only nodes outside of the sample will do",
         Reason::SpreadNodeUnknown => "default topology spread: node not known yet",
         Reason::GroupInOtherDomain => "replica group is in another domain of its required topology",
         Reason::OutsideGroupDomain => "outside the replica group's domain",
@@ -21,6 +22,13 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
         Reason::GroupUndecided => {
             "whether the replica group fits depends on a placement that is not known yet"
         }
+        Reason::GroupDomainUnknown => {
+            "a member of the replica group runs on a node whose domain is not known"
+        }
+        Reason::OutsideSample => {
+            "the replica group's room is on nodes that are not in kube-scheduler's sample"
+        }
+        Reason::CacheContradicted => "the node is not known yet, or not as kube-scheduler knows it",
         Reason::ReservedForGroup | Reason::ReservationUndecided => "room is reserved for a replica group",
         Reason::MemberDoesNotFitHere => {
             "replica group fits into the domain, but not with this member on this node"
@@ -49,6 +57,10 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
             "replica group does not fit as a whole into the cluster unless lower-priority pods leave"
         }
         Reason::ClusterTooSmall => "replica group does not fit as a whole into the cluster",
+        Reason::GroupTooLarge => "replica group has more members than replicaGroups.limits.members allows",
+        Reason::NamespaceSlotsUsedUp => {
+            "as much room as replicaGroups.limits.slotsPerNamespace allows is kept in this namespace already"
+        }
         Reason::InvalidGroupSize => {
             "annotation berth.dev/group-size of the replica group is no number from 1 to 10000"
         }
@@ -58,6 +70,11 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
         }
         Reason::InvalidTopologyKey => {
             "annotation berth.dev/required-topology or preferred-topology of the replica group is no label key"
+        }
+        Reason::TooManyUnlikeMembers => "missing members of the replica group are unlike in too many ways",
+        Reason::TooManySubgroups => "replica group has too many subgroups",
+        Reason::TooManyAntiAffinityTerms => {
+            "members of the replica group have too many terms of required anti-affinity"
         }
     }
 }
@@ -70,6 +87,7 @@ pub const fn of_error(undecided: Undecided) -> &'static str {
         Undecided::PlacementUnknown => {
             "berth: a hard limit depends on a placement or node that is not known yet"
         }
+        Undecided::DecisionTimeout => "berth: the decision would have taken too long",
         Undecided::InternalError => "berth: internal error while deciding",
     }
 }

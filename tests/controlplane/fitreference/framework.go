@@ -14,6 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultbinder"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeaffinity"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
@@ -25,8 +26,9 @@ import (
 type plugin struct {
 	name string
 	make frameworkruntime.PluginFactory
-	// args are the defaults of those that have any, which are those that look at the pod before
-	// they look at nodes.
+	// looksFirst is true of those that look at the pod before they look at nodes.
+	looksFirst bool
+	// args are the defaults of those that have any.
 	args runtime.Object
 }
 
@@ -38,10 +40,11 @@ func plugins() ([]plugin, error) {
 		byDefault(&configv1.NodeAffinityArgs{}, affinity),
 		byDefault(&configv1.NodeResourcesFitArgs{}, resources))
 	return []plugin{
-		{nodeunschedulable.Name, frameworkruntime.FactoryAdapter(gates, nodeunschedulable.New), nil},
-		{tainttoleration.Name, frameworkruntime.FactoryAdapter(gates, tainttoleration.New), nil},
-		{nodeaffinity.Name, frameworkruntime.FactoryAdapter(gates, nodeaffinity.New), affinity},
-		{noderesources.Name, frameworkruntime.FactoryAdapter(gates, noderesources.NewFit), resources},
+		{nodeunschedulable.Name, frameworkruntime.FactoryAdapter(gates, nodeunschedulable.New), false, nil},
+		{tainttoleration.Name, frameworkruntime.FactoryAdapter(gates, tainttoleration.New), false, nil},
+		{nodeaffinity.Name, frameworkruntime.FactoryAdapter(gates, nodeaffinity.New), true, affinity},
+		{nodeports.Name, frameworkruntime.FactoryAdapter(gates, nodeports.New), true, nil},
+		{noderesources.Name, frameworkruntime.FactoryAdapter(gates, noderesources.NewFit), true, resources},
 	}, err
 }
 
@@ -65,8 +68,10 @@ func newFramework(ctx context.Context, of plugin, snapshot fwk.SharedLister) (fr
 			Bind:      only(defaultbinder.Name),
 		},
 	}
-	if of.args != nil {
+	if of.looksFirst {
 		profile.Plugins.PreFilter = only(of.name)
+	}
+	if of.args != nil {
 		profile.PluginConfig = []config.PluginConfig{{Name: of.name, Args: of.args}}
 	}
 	registry := frameworkruntime.Registry{

@@ -8,7 +8,7 @@ use kube::api::DeleteParams;
 use super::groups::Groups;
 use super::racks::{member, rack};
 use super::stage::Stage;
-use crate::fixtures::{LeaderWorkerSetBuilder, leader_worker_set};
+use crate::fixtures::{LeaderWorkerSetBuilder, create_all, leader_worker_set, pods};
 use crate::preemption::setup::Setup;
 use crate::progress::report;
 
@@ -52,6 +52,23 @@ async fn a_lost_worker_comes_back_into_the_rack_of_its_group() -> Result<()> {
         let after = stage.until("the worker to come back", again).await?;
         let racks = [rack_of_group(&before)?, rack_of_group(&after)?];
         ensure!(racks[0] == racks[1], "the group moved: {racks:?}");
+        Ok(())
+    })
+    .await
+}
+
+/// Pods that wait for just such a node get it only if the group does not come for it.
+#[tokio::test]
+async fn the_room_of_a_lost_worker_is_not_taken_before_its_successor_exists() -> Result<()> {
+    let racks = [rack("a", 4), rack("b", 1)].concat();
+    Stage::play(&Setup::shipped(""), racks, async |stage| {
+        stage.arrive(set().members_restart_alone().build()).await?;
+        stage.until("a whole group", |groups| groups.are_whole(1, SIZE)).await?;
+        create_all(&stage.client, &pods("single", 5, |pod| pod.cpu("4"))).await?;
+        stage.until("a single pod to run", |_| placements(stage) == SIZE + 1).await?;
+        stage.destroy_pod(VICTIM).await?;
+        let again = |groups: &Groups| groups.are_whole(1, SIZE) && placements(stage) == SIZE + 2;
+        stage.until("the worker to come back", again).await?;
         Ok(())
     })
     .await

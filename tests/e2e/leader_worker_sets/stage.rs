@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client};
@@ -127,6 +127,11 @@ impl Stage {
         let patch = Patch::Merge(json!({"status": {"containerStatuses": [status]}}));
         self.pods().patch_status(pod, &PatchParams::default(), &patch).await?;
         Ok(())
+    }
+
+    /// What Berth measured.
+    pub async fn berth_metric(&self, name: &str, labels: &[(&str, &str)]) -> Result<f64> {
+        self.berth.as_ref().context("Berth takes no part")?.metric_sum(name, labels).await
     }
 
     /// As if its kubelet were gone.

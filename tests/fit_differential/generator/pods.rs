@@ -103,5 +103,25 @@ fn container(rng: &mut Rng, taste: Taste, prefix: &str, at: usize) -> Value {
         2 => container["resources"] = json!({"requests": null, "limits": {"cpu": "1"}}),
         _ => container["resources"] = json!({"requests": requests(rng, taste), "limits": {"memory": "1Ti"}}),
     }
+    if rng.chance(25) {
+        let ports: Vec<Value> = (0..=rng.below(2)).map(|_| port(rng)).collect();
+        container["ports"] = ports.into();
+    }
     container
+}
+
+/// Few of each kind, so that they collide.
+fn port(rng: &mut Rng) -> Value {
+    let mut port = json!({"containerPort": 80});
+    match rng.weighted(&[(15, -1), (10, 0), (50, 8080), (25, 9090)]) {
+        -1 => {}
+        number => port["hostPort"] = number.into(),
+    }
+    if rng.chance(50) {
+        port["protocol"] = rng.pick(&["TCP", "TCP", "UDP", ""]).into();
+    }
+    if rng.chance(50) {
+        port["hostIP"] = rng.pick(&["", "0.0.0.0", "10.0.0.1", "10.0.0.1", "10.0.0.2", "::"]).into();
+    }
+    port
 }

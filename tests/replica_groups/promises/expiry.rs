@@ -11,7 +11,11 @@ impl World<'_> {
     pub fn check_expiry(&mut self) -> Result<(), Violation> {
         // After a start, room for groups that run already is kept from the first call on.
         let _ = self.berth.filter(&objects::pod(&probe(1), &self.truth), &[]);
-        self.pass_long();
+        // What one group gives up another may be owed, for as long again.
+        for _ in 0..=self.truth.groups.len() {
+            self.pass_long();
+            self.berth.owed();
+        }
         let occupancy = self.occupancy();
         let nodes: Vec<_> = self.truth.nodes.values().cloned().collect();
         for node in nodes {
@@ -39,7 +43,7 @@ fn probe(cpu: i64) -> Pod {
         namespace: "red",
         team: "probe".to_owned(),
         part: None,
-        needs: Needs { cpu, gpus: 0, ssd: false, tolerates: true, apart: false },
+        needs: Needs { cpu, gpus: 0, ssd: false, tolerates: true, apart: false, port: None },
         priority: 0,
         node: None,
         leaving: false,

@@ -1,6 +1,6 @@
 use super::{
-    Audience, DefaultTopologyRequest, Flaw, Membership, Recogniser, Rule, Size, Source, TopologyRequest,
-    flaw, is_kept,
+    Audience, DefaultTopologyRequest, ExclusiveLimits, Flaw, Membership, Recogniser, Rule, Size, Source,
+    TopologyRequest, flaw, is_kept,
 };
 use crate::fixtures::{NoObjects, pod};
 use crate::model::group::Scope;
@@ -66,10 +66,10 @@ fn a_source_that_is_switched_off_is_not_heard() {
 
 #[test]
 fn sizes_indexes_and_wishes_of_each_source() {
+    let limits = ExclusiveLimits { widest: Scope::Cluster, by_namespace: Vec::new() };
+    let recogniser = Recogniser { exclusive_limits: limits, ..Recogniser::default() };
     let member = |labels: &[(&str, &str)], annotations: &[(&str, &str)]| {
-        Recogniser::default()
-            .recognise(&with(labels, annotations), &NoObjects)
-            .map(|found| Membership::clone(&found))
+        recogniser.recognise(&with(labels, annotations), &NoObjects).map(|found| Membership::clone(&found))
     };
     let lws = member(
         &LWS,

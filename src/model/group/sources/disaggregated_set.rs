@@ -61,6 +61,8 @@ impl BackingObject for DisaggregatedSet {
         with_label: None,
     });
     const SHARED_LABELS: &'static [&'static str] = &[NAME, SLICE, REVISION];
+    const SIZE_INCLUDES_FINISHED: bool = true;
+    const NUMBER_LABEL: Option<&'static str> = None;
 
     fn behind(_: &Pod, membership: &Membership) -> Option<ObjectKey> {
         Some(membership.group.set.clone())
@@ -104,6 +106,11 @@ impl BackingObject for DisaggregatedSet {
                 None => return role.template(left % role.size.max(1)),
             }
         }
+        None
+    }
+
+    /// How the controller names the sets of its roles is its own affair.
+    fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None
     }
 

@@ -11,7 +11,7 @@ use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
 use crate::model::group::{GroupObject, Membership, Recogniser, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
-use crate::model::{ObjectKey, Pod, Template};
+use crate::model::{Name, ObjectKey, Pod, Template};
 
 const GANG: &str = "grove.io/podgang";
 
@@ -39,6 +39,8 @@ impl BackingObject for Grove {
         with_label: None,
     });
     const SHARED_LABELS: &'static [&'static str] = &[];
+    const SIZE_INCLUDES_FINISHED: bool = true;
+    const NUMBER_LABEL: Option<&'static str> = None;
 
     fn behind(_: &Pod, membership: &Membership) -> Option<ObjectKey> {
         Some(membership.group.set.clone())
@@ -68,6 +70,11 @@ impl BackingObject for Grove {
 
     /// A gang refers to its pods and has no templates. Its operator makes all of them before it lets any be scheduled.
     fn template<'o>(_: &Pod, _: &'o GroupObject, _: u32) -> Option<&'o Template> {
+        None
+    }
+
+    /// Its operator makes all pods before it lets any be scheduled.
+    fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None
     }
 

@@ -3,7 +3,7 @@
 use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
 use crate::model::group::{GroupObject, Membership, Recogniser, Scope, TopologyRequest};
-use crate::model::{ObjectKey, Pod, Template};
+use crate::model::{Name, ObjectKey, Pod, Template};
 
 const NAME: &str = "jobset.sigs.k8s.io/jobset-name";
 const JOB_KEY: &str = "jobset.sigs.k8s.io/job-key";
@@ -48,6 +48,8 @@ impl BackingObject for JobSet {
         with_label: Some(JOB_KEY),
     });
     const SHARED_LABELS: &'static [&'static str] = &[];
+    const SIZE_INCLUDES_FINISHED: bool = false;
+    const NUMBER_LABEL: Option<&'static str> = Some(INDEX);
 
     fn behind(pod: &Pod, _: &Membership) -> Option<ObjectKey> {
         let job = pod.controller.as_ref().filter(|owner| &*owner.kind == "Job")?;
@@ -72,6 +74,11 @@ impl BackingObject for JobSet {
 
     /// All pods of a Job are made from one template, so that one that is there tells enough.
     fn template<'o>(_: &Pod, _: &'o GroupObject, _: u32) -> Option<&'o Template> {
+        None
+    }
+
+    /// A Job makes names up.
+    fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None
     }
 

@@ -46,6 +46,8 @@ impl BackingObject for KubeRay {
     });
     // They are the same on all hosts of a replica, but for the one that numbers them.
     const SHARED_LABELS: &'static [&'static str] = &["ray.io/"];
+    const SIZE_INCLUDES_FINISHED: bool = true;
+    const NUMBER_LABEL: Option<&'static str> = Some(HOST);
 
     fn behind(pod: &Pod, _: &Membership) -> Option<ObjectKey> {
         let name = pod.labels.get(CLUSTER)?.clone();
@@ -79,6 +81,11 @@ impl BackingObject for KubeRay {
 
     fn template<'o>(like: &Pod, object: &'o GroupObject, index: u32) -> Option<&'o Template> {
         worker_group(like, object)?.template(index)
+    }
+
+    /// Its operator makes names up.
+    fn pod_name(_: &Pod, _: u32) -> Option<Name> {
+        None
     }
 
     fn restarts_together(_: Option<&GroupObject>) -> bool {

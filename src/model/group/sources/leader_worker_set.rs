@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
 use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, Subgroup, TopologyRequest};
-use crate::model::{Name, ObjectKey, Pod, Template};
+use crate::model::{ClaimName, Name, ObjectKey, Pod, Template, TemplateVolume};
 
 const FAMILY: &str = "leaderworkerset.sigs.k8s.io/";
 const NAME: &str = "leaderworkerset.sigs.k8s.io/name";
@@ -58,6 +58,8 @@ impl BackingObject for LeaderWorkerSet {
     });
     // They are the same on all members of a replica, but for those that number its pods.
     const SHARED_LABELS: &'static [&'static str] = &[FAMILY];
+    const SIZE_INCLUDES_FINISHED: bool = true;
+    const NUMBER_LABEL: Option<&'static str> = Some(WORKER_INDEX);
 
     fn behind(_: &Pod, membership: &Membership) -> Option<ObjectKey> {
         Some(membership.group.set.clone())
@@ -66,12 +68,17 @@ impl BackingObject for LeaderWorkerSet {
     fn read(object: &dyn Fields, named: GroupObject) -> Result<GroupObject, Malformed> {
         let size = object.number("spec.leaderWorkerTemplate.size")?;
         let restart = object.text("spec.leaderWorkerTemplate.restartPolicy")?;
+        let claims = claim_templates(object)?;
+        let template = |path: &str| {
+            let template = object.template(path)?;
+            Ok(template.map(|template| Arc::new(with_claims(template, &claims))))
+        };
         let role = Role {
             name: Name::from(""),
             replicas: 1,
             size: size.unwrap_or_default(),
-            leader: object.template("spec.leaderWorkerTemplate.leaderTemplate")?.map(Arc::new),
-            worker: object.template("spec.leaderWorkerTemplate.workerTemplate")?.map(Arc::new),
+            leader: template("spec.leaderWorkerTemplate.leaderTemplate")?,
+            worker: template("spec.leaderWorkerTemplate.workerTemplate")?,
         };
         // `Default` is the old name of `None`.
         let restarts_together = !matches!(restart.as_deref(), Some("None" | "Default"));
@@ -90,10 +97,33 @@ impl BackingObject for LeaderWorkerSet {
         object.roles.first()?.template(index)
     }
 
+    /// A replica's leader and its workers are pods of stateful sets.
+    fn pod_name(like: &Pod, index: u32) -> Option<Name> {
+        let (set, group) = (like.labels.get(NAME)?, like.labels.get(GROUP_INDEX)?);
+        Some(if index == 0 { format!("{set}-{group}") } else { format!("{set}-{group}-{index}") }.into())
+    }
+
     /// A set can say that it is not so, or that a leader has no workers.
     fn restarts_together(object: Option<&GroupObject>) -> bool {
         object.is_none_or(|set| set.restarts_together && set.size != Some(1))
     }
+}
+
+/// The names of the templates from which every pod gets claims of its own.
+fn claim_templates(object: &dyn Fields) -> Result<Vec<Name>, Malformed> {
+    let claims = object.list("spec.leaderWorkerTemplate.volumeClaimTemplates")?;
+    let names: Result<Vec<_>, _> = claims.iter().map(|claim| claim.text("metadata.name")).collect();
+    Ok(names?.into_iter().flatten().collect())
+}
+
+/// A claim that is made for a pod takes the place of a volume that has the same name.
+fn with_claims(template: Template, claims: &[Name]) -> Template {
+    let stays = |volume: &TemplateVolume| !claims.contains(&volume.name);
+    let made = claims
+        .iter()
+        .map(|claim| TemplateVolume { name: claim.clone(), claim: ClaimName::BeforePod(claim.clone()) });
+    let volumes = template.volumes.iter().filter(|volume| stays(volume)).cloned().chain(made).collect();
+    Template { volumes, ..template }
 }
 
 fn subgroup(pod: &Told<'_>) -> Option<Subgroup> {
@@ -104,4 +134,31 @@ fn subgroup(pod: &Told<'_>) -> Option<Subgroup> {
         index: pod.labels.number(SUBGROUP_INDEX).unwrap_or_default(),
         leader_excluded: kind.is_some_and(|kind| &*kind == "LeaderExcluded"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BackingObject, LeaderWorkerSet};
+    use crate::fixtures::{group_object, pod};
+    use crate::model::group::Source;
+
+    #[test]
+    fn members_to_come_are_known_by_name_and_number() {
+        let leader = pod("llm-3").label(super::NAME, "llm").label(super::GROUP_INDEX, "3");
+        let leader = leader.label(super::WORKER_INDEX, "0").label("app", "leader").build();
+        let name = |index| LeaderWorkerSet::pod_name(&leader, index).map(|name| name.to_string());
+        assert_eq!([name(0), name(2)], [Some("llm-3".to_owned()), Some("llm-3-2".to_owned())]);
+        assert_eq!(LeaderWorkerSet::pod_name(&pod("p").build(), 1), None);
+
+        let set = group_object(
+            Source::LeaderWorkerSet,
+            r#"{"metadata":{"name":"llm"},"spec":{"leaderWorkerTemplate":{"workerTemplate":
+                {"metadata":{"labels":{"app":"worker"}}}}}}"#,
+        );
+        let template = LeaderWorkerSet::template(&leader, &set, 2).expect("a template");
+        let labels = Source::LeaderWorkerSet.labels_of(template, &leader, 2);
+        let label = |key: &str| labels.get(key).map(|value| &**value);
+        assert_eq!((label(super::WORKER_INDEX), label("app")), (Some("2"), Some("worker")));
+        assert_eq!(label(super::GROUP_INDEX), Some("3"), "all members of a replica share it");
+    }
 }

@@ -3,7 +3,7 @@
 use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
 use crate::model::group::{GroupObject, Membership, Recogniser};
-use crate::model::{ObjectKey, Pod, Template};
+use crate::model::{Name, ObjectKey, Pod, Template};
 
 const GROUP: &str = "scheduling.x-k8s.io/pod-group";
 
@@ -31,6 +31,8 @@ impl BackingObject for PodGroup {
         with_label: None,
     });
     const SHARED_LABELS: &'static [&'static str] = &[];
+    const SIZE_INCLUDES_FINISHED: bool = true;
+    const NUMBER_LABEL: Option<&'static str> = None;
 
     fn behind(_: &Pod, membership: &Membership) -> Option<ObjectKey> {
         Some(membership.group.set.clone())
@@ -49,6 +51,10 @@ impl BackingObject for PodGroup {
     }
 
     fn template<'o>(_: &Pod, _: &'o GroupObject, _: u32) -> Option<&'o Template> {
+        None
+    }
+
+    fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None
     }
 

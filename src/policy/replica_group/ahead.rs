@@ -1,0 +1,74 @@
+//! A plan for a group that has come as a whole, before kube-scheduler asks about its first member.
+
+use std::sync::Arc;
+
+use super::availability::Assumption;
+use super::members::Members;
+use super::needs_of;
+use super::search::{Outcome, Search, Settings};
+use crate::ledger::Reservation;
+use crate::model::{GroupKey, Pod};
+use crate::policy::Budget;
+use crate::view::{Needs, View};
+
+/// What a plan may cost, in steps; a few hundredths of a second. Whoever costs more is planned for when it asks.
+const STEPS: u64 = 500_000;
+
+/// What the view must provide for it.
+pub fn needs(view: &View, settings: &Settings, group: &GroupKey) -> Needs {
+    first(view, settings, group)
+        .and_then(|first| Members::of(first, view, &Budget::of_steps(STEPS)))
+        .map_or_else(Needs::default, |members| needs_of(&members, settings))
+}
+
+/// The plan, if everybody fits somewhere as things are. Nothing is evicted ahead of time.
+pub fn plan(view: &View, settings: &Settings, group: &GroupKey) -> Option<Reservation> {
+    let budget = Budget::of_steps(STEPS);
+    let members = Members::of(first(view, settings, group)?, view, &budget)?;
+    let search = Search::new(&members, None, view, settings, &budget).filter(|_| members.excess.is_none())?;
+    match search.run(Assumption::EverySlotKept, None) {
+        Outcome::Found(plan) if !budget.is_spent() && !search.is_beyond_limit(&plan) => {
+            Some(plan.reservation)
+        }
+        Outcome::Found(_) | Outcome::Undecided(_) | Outcome::None => None,
+    }
+}
+
+/// The first member of a group that has come as a whole and of which nobody is anywhere.
+fn first<'a>(view: &'a View, settings: &Settings, group: &GroupKey) -> Option<&'a Arc<Pod>> {
+    let first = view.waiting_members(group).min_by(|a, b| a.key.cmp(&b.key))?;
+    let size = view.group_size(first).filter(|size| *size <= settings.most_members)?;
+    let untouched = view.placed_members(group).len() == 0 && !view.ledger().has_member_of(group);
+    (untouched && view.waiting_members(group).len() >= size as usize).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::situation::{Situation, cpus, member};
+    use super::plan;
+    use crate::fixtures::pod;
+
+    #[test]
+    fn a_group_is_planned_for_once_it_has_come_as_a_whole() {
+        let racks = || Situation::racks(&[("a", &[2]), ("b", &[4])]);
+        let waiting = |index: usize| member("g", index, 2, 2).build();
+        let group = waiting(0).group.expect("a member").group.clone();
+        for (name, situation, expected) in [
+            ("one of two has come", racks().with(waiting(0)), None),
+            ("both have", racks().with(waiting(0)).with(waiting(1)), Some("b0 b0")),
+            ("one is in place", racks().with(waiting(0)).with(member("g", 1, 2, 2).on("b0").build()), None),
+            ("one was offered nodes", racks().with(waiting(0)).with_offered(waiting(1)), None),
+            (
+                "there is no room",
+                racks().with(waiting(0)).with(waiting(1)).with(pod("x").requests(cpus(2)).on("b0").build()),
+                None,
+            ),
+        ] {
+            let planned = plan(&situation.with_domains(), &situation.settings, &group);
+            let hosts = planned.map(|plan| {
+                plan.slots.iter().map(|slot| slot.host.to_string()).collect::<Vec<_>>().join(" ")
+            });
+            assert_eq!(hosts.as_deref(), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Which groups have to be looked at again: what is owed to a group follows from what the watch shows of its members,
+//! whoever placed or deleted them.
+
+use std::sync::Arc;
+
+use super::View;
+use crate::model::{GroupKey, Membership, Name, ObjectKey, Pod, Uid};
+
+/// Where a member stands, as far as what is owed to its group depends on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    membership: Arc<Membership>,
+    place: Option<Name>,
+    is_leaving: bool,
+    is_finished: bool,
+}
+
+impl View {
+    /// Where a pod stands; `None` if it is no member that anybody shows.
+    pub(super) fn standing(&self, uid: &Uid) -> Option<Standing> {
+        let pod = self.pods.get(uid)?;
+        let membership = pod.group.clone().filter(|membership| membership.has_topology_request())?;
+        let place = self.place_of(uid).cloned();
+        Some(Standing { membership, place, is_leaving: pod.terminating, is_finished: pod.finished })
+    }
+
+    /// Outdates the groups of a pod that does not stand as before.
+    pub(super) fn outdate_if_changed(&mut self, before: Option<Standing>, uid: &Uid) {
+        let after = self.standing(uid);
+        if before != after {
+            for standing in before.into_iter().chain(after) {
+                self.outdate(&standing.membership.group);
+            }
+        }
+    }
+
+    /// A member has lost the place that it was to have. If its slot was kept, it has it back; otherwise it is owed one.
+    pub(super) fn outdate_by_departure(&mut self, membership: &Membership) {
+        let is_kept = self.ledger.reservations().of(&membership.group).is_some();
+        if !is_kept && membership.has_topology_request() {
+            self.outdate(&membership.group);
+        }
+    }
+
+    /// Outdates the groups that have members in place, or slots, on a host.
+    pub(super) fn outdate_groups_on(&mut self, host: &str) {
+        let slots = self.ledger.reservations().on(host).iter().map(|held| held.group.clone());
+        let pods = self.host(host).into_iter().flat_map(|host| host.pods.iter());
+        let members = pods.filter_map(|pod| Some(pod.group.as_ref()?.group.clone()));
+        let concerned: Vec<_> = slots.chain(members).collect();
+        for group in concerned {
+            self.outdate(&group);
+        }
+    }
+
+    /// Outdates the groups that an object stands behind: it says how many members there are, and what those ask for that
+    /// are still to come.
+    pub(super) fn outdate_groups_of(&mut self, is_concerned: impl Fn(&GroupKey) -> bool, object: &ObjectKey) {
+        let of_object = |group: &GroupKey| group.set.namespace == object.namespace && is_concerned(group);
+        let concerned: Vec<_> = self.groups.keys().filter(|group| of_object(group)).cloned().collect();
+        for group in concerned {
+            self.outdate(&group);
+        }
+    }
+
+    /// Nothing is owed to a group of which nobody has a place, unless something was reserved for it.
+    fn outdate(&mut self, group: &Arc<GroupKey>) {
+        if self.placed_members(group).len() > 0 || self.ledger.reservations().of(group).is_some() {
+            self.outdated.insert(group.clone());
+        }
+    }
+
+    /// There is not all the room that a group is owed, or it depends on who is under way: the group keeps what it has, and is
+    /// outdated as soon as there may be more.
+    pub fn look_again_when_room_is_made(&mut self, group: Arc<GroupKey>) {
+        self.short.insert(group);
+    }
+
+    /// A pod has come to a host: whoever has slots there may have lost one. With the first member of a group, what is owed
+    /// to it begins to count; until then it was what filter had answered.
+    pub(super) fn outdate_by_arrival(&mut self, pod: &Pod, host: &str) {
+        let own = pod.group.as_ref().map(|membership| &membership.group);
+        if let Some(own) = own.filter(|own| self.placed_members(own).len() == 1) {
+            self.outdate(&own.clone());
+        }
+        let held = self.ledger.reservations().on(host).iter().map(|held| &held.group);
+        let others: Vec<_> = held.filter(|group| Some(*group) != own).cloned().collect();
+        self.outdated.extend(others);
+    }
+
+    /// Of these groups those whose reservations have expired get nothing more; it is room for others.
+    pub(super) fn give_up(&mut self, reserved: Vec<Arc<GroupKey>>) {
+        let expired: Vec<_> =
+            reserved.into_iter().filter(|group| self.ledger.reservations().of(group).is_none()).collect();
+        if !expired.is_empty() {
+            for group in expired {
+                self.list_group(&group);
+                self.short.remove(&group);
+            }
+            self.room_is_made();
+        }
+    }
+
+    /// A pod has left its place, a node has come, slots are kept no more, or nobody is under way any more.
+    pub(super) fn room_is_made(&mut self) {
+        if !self.short.is_empty() {
+            for group in std::mem::take(&mut self.short) {
+                self.outdate(&group);
+            }
+        }
+    }
+
+    /// What is owed to these groups has been worked out.
+    pub fn mark_up_to_date(&mut self, groups: &[Arc<GroupKey>]) {
+        for group in groups {
+            self.outdated.remove(group);
+        }
+    }
+}
