@@ -103,10 +103,13 @@ impl Decision {
         self.uncertain && !self.effects.awaited.is_empty()
     }
 
-    /// Whether nobody passes, and a rejection may turn out to be wrong: then the answer is no rejection but an error,
+    /// The cause if nobody passes and a rejection may turn out to be wrong: then the answer is no rejection but an error,
     /// for a rejection could evict pods for a place that may well be free.
-    pub fn is_undecided(&self) -> bool {
-        self.passing() == 0 && self.uncertain
+    pub fn undecided(&self) -> Option<Undecided> {
+        let waits_for_members = || self.rejections().any(|(_, reason)| reason == Reason::MembersNotCreated);
+        (self.passing() == 0 && self.uncertain).then(|| {
+            if waits_for_members() { Undecided::MembersNotCreated } else { Undecided::PlacementUnknown }
+        })
     }
 
     /// Names pods whose bind calls are about to come and would settle what is uncertain.

@@ -86,16 +86,16 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
         Kind::ReplicationController => {
             let object: json::ReplicationControllerObject = serde_json::from_str(text)?;
             let key = key_of(&object.metadata, interner);
-            let labels = object.spec.and_then(|spec| spec.selector).unwrap_or_default();
-            let selector = equalities(labels, interner).collect();
-            Object::Workload(kind, Arc::new(Workload { key, selector }))
+            let spec = object.spec.unwrap_or_default();
+            let selector = equalities(spec.selector.unwrap_or_default(), interner).collect();
+            Object::Workload(kind, Arc::new(Workload { key, selector, replicas: replicas(spec.replicas) }))
         }
         Kind::ReplicaSet | Kind::StatefulSet => {
             let object: json::WorkloadObject = serde_json::from_str(text)?;
             let key = key_of(&object.metadata, interner);
-            let selector = object.spec.and_then(|spec| spec.selector).unwrap_or_default();
-            let selector = self::selector(selector, interner)?;
-            Object::Workload(kind, Arc::new(Workload { key, selector }))
+            let spec = object.spec.unwrap_or_default();
+            let selector = self::selector(spec.selector.unwrap_or_default(), interner)?;
+            Object::Workload(kind, Arc::new(Workload { key, selector, replicas: replicas(spec.replicas) }))
         }
         Kind::PersistentVolumeClaim => Object::VolumeClaim(Arc::new(volumes::claim(text, interner)?)),
         Kind::PersistentVolume => Object::PersistentVolume(Arc::new(volumes::volume(text, interner)?)),
@@ -307,6 +307,11 @@ fn failed_attempt(status: &json::PodStatus) -> Option<u64> {
         (&scheduled.reason, &scheduled.message, &scheduled.last_transition_time).hash(&mut hasher);
         hasher.finish()
     })
+}
+
+/// One, if nothing is said; the API server takes no negative number.
+fn replicas(stated: Option<i64>) -> u32 {
+    stated.map_or(1, |count| u32::try_from(count.max(0)).unwrap_or(u32::MAX))
 }
 
 fn equalities(labels: json::StringMap, interner: &Interner) -> impl Iterator<Item = Requirement> {

@@ -134,8 +134,10 @@ pub enum Owed {
     Nothing(Arc<GroupKey>),
     /// Room for those that are.
     Room(Reservation),
-    /// More than there is: what is reserved stays as it is, and it is to be looked at again when room is made.
+    /// More than there is, so nothing; it is to be looked at again when room is made.
     Short(Arc<GroupKey>),
+    /// It depends on who is under way: what is reserved stays as it is until that is known.
+    Undecided(Arc<GroupKey>),
 }
 
 /// A policy that has looked at the pod. What it does not override it has no opinion on.

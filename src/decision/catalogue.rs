@@ -67,6 +67,12 @@ impl Reason {
                  which domain the others have to join.",
                 "Nothing, if the node comes back or its pods are cleaned up; otherwise label the node or delete the member.",
             ),
+            Reason::MembersNotCreated => entry(
+                "The group is to have more members than there are, and nobody tells what the others will ask for: no object behind \
+                 the group, no controller of a member that makes all its pods from one template. The group begins only when \
+                 they have all been created.",
+                "Create all members at once, or correct the group's size.",
+            ),
             Reason::OutsideSample => entry(
                 "kube-scheduler offers a sample of the nodes, and the group's room is on others.",
                 "Nothing: the pod is nominated to a node of its group's domain and tried again within seconds.",
@@ -188,6 +194,10 @@ impl Undecided {
             Undecided::PlacementUnknown => entry(
                 "Every node that is left depends on a pod whose bind call has not come, or on a node not shown yet.",
                 "Nothing: kube-scheduler tries again after its backoff.",
+            ),
+            Undecided::MembersNotCreated => entry(
+                "The pod's group is to have more members than there are, and nobody tells what the others will ask for.",
+                "Create all members at once, or correct the group's size. kube-scheduler tries again after its backoff.",
             ),
             Undecided::DecisionTimeout => entry(
                 "The decision would have taken longer than `server.timeouts.decision`.",

@@ -73,6 +73,8 @@ reasons! {
     GroupUndecided: REPLICA_GROUP, Undecided;
     /// A member runs where its domain cannot be told.
     GroupDomainUnknown: REPLICA_GROUP, Undecided;
+    /// Members of the group do not exist yet, and nothing tells what they will ask for.
+    MembersNotCreated: REPLICA_GROUP, Undecided;
     /// The group has room, but on none of the nodes that kube-scheduler offers: it looked at a sample.
     OutsideSample: REPLICA_GROUP, Undecided;
     /// kube-scheduler sees room for the member on the node, and the watch does not.
@@ -149,6 +151,7 @@ impl Reason {
             | Reason::SpreadNodeUnknown
             | Reason::GroupUndecided
             | Reason::GroupDomainUnknown
+            | Reason::MembersNotCreated
             | Reason::CacheContradicted
             | Reason::OutsideSample
             | Reason::ReservationUndecided => 0,
@@ -192,6 +195,8 @@ pub enum Undecided {
     CacheStale,
     /// Every node that is left depends on a placement or a node that is not known yet.
     PlacementUnknown,
+    /// What the rest of the pod's group will ask for is not known yet.
+    MembersNotCreated,
     /// The decision would have taken longer than it may.
     DecisionTimeout,
     /// A policy failed.
@@ -200,10 +205,11 @@ pub enum Undecided {
 
 impl Undecided {
     /// Every cause, for metrics that exist from the start and for the docs.
-    pub const ALL: [Undecided; 5] = [
+    pub const ALL: [Undecided; 6] = [
         Undecided::CacheNotSynced,
         Undecided::CacheStale,
         Undecided::PlacementUnknown,
+        Undecided::MembersNotCreated,
         Undecided::DecisionTimeout,
         Undecided::InternalError,
     ];
@@ -214,6 +220,7 @@ impl Undecided {
             Undecided::CacheNotSynced => "CacheNotSynced",
             Undecided::CacheStale => "CacheStale",
             Undecided::PlacementUnknown => "PlacementUnknown",
+            Undecided::MembersNotCreated => "MembersNotCreated",
             Undecided::DecisionTimeout => "DecisionTimeout",
             Undecided::InternalError => "InternalError",
         }

@@ -182,8 +182,8 @@ mod tests {
             view.count(kind)
         });
         assert_eq!(counted, [CACHE.replicas, 60, 1]);
-        // One namespace, and a service and a controller for each workload but the Job.
-        assert_eq!(loaded.objects.len(), 1 + 60 + 16 + CACHE.replicas + 1);
+        // One namespace, a service and a controller for each workload but the Job, and three LeaderWorkerSets.
+        assert_eq!(loaded.objects.len(), 1 + 60 + 16 + 3 + CACHE.replicas + 1);
     }
 
     #[test]

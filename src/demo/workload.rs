@@ -100,7 +100,7 @@ impl Workload {
         (0..self.replicas).map(pod)
     }
 
-    /// Its Service and its controller, where Berth has to know them.
+    /// Its Service, its controller and its `LeaderWorkerSet`, where Berth has to know them.
     pub fn objects(self) -> Vec<Value> {
         if self.kind == "Job" {
             return Vec::new();
@@ -116,7 +116,19 @@ impl Workload {
             "metadata": {"namespace": NAMESPACE, "name": self.controller, "labels": labels},
             "spec": {"replicas": self.replicas, "selector": {"matchLabels": labels}},
         });
-        vec![service, controller]
+        let set = (self.company != Company::None).then(|| self.leader_worker_set());
+        [service, controller].into_iter().chain(set).collect()
+    }
+
+    /// The set that its pods are the only replica of. It tells what those ask for that do not exist yet.
+    fn leader_worker_set(self) -> Value {
+        let container = json!({"name": self.app, "image": self.app});
+        let template = json!({"spec": {"containers": [container], "priority": self.priority}});
+        json!({
+            "apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
+            "metadata": {"namespace": NAMESPACE, "name": self.app},
+            "spec": {"leaderWorkerTemplate": {"size": self.replicas, "workerTemplate": template}},
+        })
     }
 }
 

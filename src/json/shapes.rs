@@ -337,9 +337,10 @@ pub struct ReplicationControllerObject {
     pub spec: Option<PlainSelectorSpec>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub struct PlainSelectorSpec {
     pub selector: Option<StringMap>,
+    pub replicas: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -348,9 +349,10 @@ pub struct WorkloadObject {
     pub spec: Option<SelectorSpec>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub struct SelectorSpec {
     pub selector: Option<SelectorObject>,
+    pub replicas: Option<i64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

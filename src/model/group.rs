@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 pub use self::object::{GroupObject, Role, Template};
 pub use self::recognition::Recogniser;
+pub(crate) use self::source::DescribedBy;
 pub use self::sources::Source;
 use super::{Name, ObjectKey};
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{AntiAffinityTerm, Labels, Membership, Name, ObjectKey, PodConstraints, Requirements, Resources};
+use super::{
+    AntiAffinityTerm, Kind, Labels, Membership, Name, ObjectKey, PodConstraints, Requirements, Resources,
+};
 
 /// A pod's UID: the identity that survives nothing, unlike its name.
 pub type Uid = Name;
@@ -82,6 +84,18 @@ impl Pod {
     /// Whether its UID is such a stand-in.
     pub(crate) fn has_stand_in_uid(&self) -> bool {
         self.uid == Self::stand_in_uid(&self.key)
+    }
+
+    /// The replication controller, replica set or stateful set that controls it, if one does.
+    pub(crate) fn workload(&self) -> Option<(Kind, ObjectKey)> {
+        let owner = self.controller.as_ref()?;
+        let kind = match (&*owner.api_version, &*owner.kind) {
+            ("v1" | "/v1", "ReplicationController") => Kind::ReplicationController,
+            ("apps/v1", "ReplicaSet") => Kind::ReplicaSet,
+            ("apps/v1", "StatefulSet") => Kind::StatefulSet,
+            _ => return None,
+        };
+        Some((kind, ObjectKey { namespace: self.key.namespace.clone(), name: owner.name.clone() }))
     }
 
     /// Whether it is of any interest: finished ones only as members that are not to be waited for.

@@ -24,6 +24,8 @@ pub struct Workload {
     pub key: ObjectKey,
     /// Which pods it owns.
     pub selector: Selector,
+    /// How many pods it is to have, all made from one template.
+    pub replicas: u32,
 }
 
 /// What Berth keeps of a Namespace.

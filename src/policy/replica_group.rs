@@ -3,6 +3,7 @@
 //! ```text
 //!   members        who belongs to the group: in place, waiting, still to come; alike ones form a class
 //!     limits         how complicated a group may be
+//!     siblings       members to come of controllers that make all their pods from one template
 //!   problem        what both phases work on:
 //!     availability   what is left on a host, the one rule for it
 //!     conflicts      required anti-affinity and host ports, among members and with others
@@ -63,6 +64,7 @@ mod reasons;
 mod reserved;
 mod score;
 mod search;
+mod siblings;
 #[cfg(test)]
 mod situation;
 mod subgroups;
@@ -108,7 +110,7 @@ impl ReplicaGroup {
 
 /// What a question about one pod is.
 enum Case<'a> {
-    /// What the group's pods say makes no sense, or is more than the operator allows or is looked at.
+    /// What the group's pods say makes no sense, is more than the operator allows or is looked at, or does not tell enough.
     Refused(Reason),
     /// The pod is a member of a group that cares where it is.
     Member(Box<Members<'a>>, &'a Settings),
@@ -140,6 +142,7 @@ impl Policy for ReplicaGroup {
         } else if let Some(members) = Members::of(question.pod, question.view, question.budget) {
             match members.excess {
                 Some(excess) => Case::Refused(reasons::exceeding(excess)),
+                None if members.begins_blindly() => Case::Refused(Reason::MembersNotCreated),
                 None => Case::Member(Box::new(members), &self.settings),
             }
         } else {

@@ -7,7 +7,6 @@ use super::Verbs;
 use super::call::SchedulingCall;
 use super::off_loop::{is_large, off_the_event_loop_if};
 use super::waiting::Patience;
-use crate::decision::Undecided;
 use crate::engine::Asked;
 use crate::model::Uid;
 use crate::policy::Purpose;
@@ -88,11 +87,9 @@ impl Verbs {
                 }
                 Ok(consulted) => {
                     self.record_filter(&call.pod, &consulted, &candidates.names);
-                    if consulted.answer.is_undecided() {
-                        // Not a rejection: that could evict pods for a place that may well be free.
-                        reply::filter_error(Undecided::PlacementUnknown)
-                    } else {
-                        reply::filter(candidates, &consulted.answer)
+                    match consulted.answer.undecided() {
+                        Some(undecided) => reply::filter_error(undecided),
+                        None => reply::filter(candidates, &consulted.answer),
                     }
                 }
                 Err(undecided) => {

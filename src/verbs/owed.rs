@@ -12,6 +12,9 @@ use crate::policy::Owed;
 use crate::store::Snapshot;
 use crate::view::View;
 
+/// How often what is owed is worked out in a row. The rest is left to the next decision.
+const MOST_ROUNDS: usize = 4;
+
 impl Verbs {
     /// Works out anew what is owed to groups whose members have changed. No decision is made before that.
     pub fn bring_reservations_up_to_date(&self) -> Result<Arc<Snapshot>, Unanswered> {
@@ -50,18 +53,35 @@ pub(super) fn life(config: &Config) -> Life {
 
 /// Works out what is owed to groups whose members have changed. It is tried once, even if a policy panics.
 pub(super) fn update(view: &mut View, config: &Config, engine: &Engine) -> Result<(), Unanswered> {
-    let groups: Vec<Arc<GroupKey>> = view.outdated_groups().cloned().collect();
-    if groups.is_empty() {
-        return Ok(());
+    // What one group gives up another may be owed; nobody gives up anything twice.
+    for _ in 0..MOST_ROUNDS {
+        let groups: Vec<Arc<GroupKey>> = view.outdated_groups().cloned().collect();
+        if groups.is_empty() {
+            break;
+        }
+        update_once(view, &groups, config, engine)?;
     }
-    view.mark_up_to_date(&groups);
-    let needs = engine.owed_needs(view, &groups)?;
+    Ok(())
+}
+
+fn update_once(
+    view: &mut View,
+    groups: &[Arc<GroupKey>],
+    config: &Config,
+    engine: &Engine,
+) -> Result<(), Unanswered> {
+    view.mark_up_to_date(groups);
+    let needs = engine.owed_needs(view, groups)?;
     view.provide(&needs);
-    for owed in engine.owed(view, &groups)? {
+    let (rooms, others): (Vec<_>, Vec<_>) =
+        engine.owed(view, groups)?.into_iter().partition(|owed| matches!(owed, Owed::Room(_)));
+    // Who gets nothing makes way first.
+    for owed in others.into_iter().chain(rooms) {
         match owed {
             Owed::Nothing(group) => view.release_unless_under_way(&group),
             Owed::Room(room) => view.reserve(room, life(config)),
-            Owed::Short(group) => view.look_again_when_room_is_made(group),
+            Owed::Short(group) => view.go_short(group),
+            Owed::Undecided(group) => view.look_again_when_room_is_made(group),
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ use crate::view::change::Offer;
 const SHOWN: usize = 5;
 
 impl Verbs {
-    /// Records what filter answers: a decision, or with [`Decision::is_undecided`] an error.
+    /// Records what filter answers: a decision, or with [`Decision::undecided`] an error.
     pub(super) fn record_filter(
         &self,
         called: &CalledPod,
@@ -29,9 +29,13 @@ impl Verbs {
         if let Some(node) = &decision.effects().nominate {
             self.nominations.ask_for(&pod.uid, node);
         }
-        if decision.is_undecided() {
-            self.record_undecided(called.key(), Undecided::PlacementUnknown);
+        if let Some(undecided) = decision.undecided() {
+            self.record_undecided(called.key(), undecided);
             self.write_ledger(called, Offer::None, decision.effects());
+            // It may stay so until somebody does something about it.
+            if undecided == Undecided::MembersNotCreated {
+                self.group_events.filtered(pod, decision);
+            }
         } else {
             snapshot.engine().count(decision);
             self.write_ledger(called, self.offer(candidates, decision), decision.effects());

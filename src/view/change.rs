@@ -180,8 +180,7 @@ impl View {
         match object {
             Object::Node(node) => {
                 let (known, name) = (self.node(&node.name).cloned(), node.name.clone());
-                let is_other = known
-                    .is_none_or(|known| known.labels != node.labels || known.allocatable != node.allocatable);
+                let is_other = known.is_none_or(|known| known != node);
                 if self.hosts.set_node(node) {
                     self.topologies.clear();
                 }

@@ -30,14 +30,17 @@ impl<'a> MembersToCome<'a> {
 
     /// Where the volumes of the member of that number will let it be, made from a template if there is one. Claims that
     /// are named after their pod can be looked up if it is known what the pod will be called. Without a template the member
-    /// uses what the one that is known uses, but for claims that are that one's own.
-    pub fn volume_affinity(&self, template: Option<&Template>, index: u32) -> Option<VolumeAffinity> {
+    /// uses what the one uses that it will be like, but for claims that are that one's own.
+    pub fn volume_affinity(
+        &self,
+        template: Option<&Template>,
+        like: &Pod,
+        index: u32,
+    ) -> Option<VolumeAffinity> {
         let namespace = &self.like.key.namespace;
         let Some(template) = template else {
-            let own = |claim: &&Name| is_named_after(claim, &self.like.key.name);
-            return self
-                .view
-                .volume_affinity(namespace, self.like.claims().iter().filter(|claim| !own(claim)));
+            let own = |claim: &&Name| is_named_after(claim, &like.key.name);
+            return self.view.volume_affinity(namespace, like.claims().iter().filter(|claim| !own(claim)));
         };
         if template.volumes.is_empty() {
             return None;
@@ -110,7 +113,7 @@ impl View {
     }
 
     /// The members of a group, with a place or without, that are to stay.
-    fn members_of(&self, group: &GroupKey) -> impl Iterator<Item = &Pod> {
+    pub(crate) fn members_of(&self, group: &GroupKey) -> impl Iterator<Item = &Pod> {
         self.placed_members(group).chain(self.waiting_members(group)).map(|pod| &**pod)
     }
 

@@ -70,10 +70,21 @@ impl View {
         }
     }
 
-    /// There is not all the room that a group is owed, or it depends on who is under way: the group keeps what it has, and is
-    /// outdated as soon as there may be more.
+    /// There is not all the room that a group lacks: it gets none. Whoever else went short may have what it gives up.
+    pub fn go_short(&mut self, group: Arc<GroupKey>) {
+        self.release(&group);
+        self.look_again_when_room_is_made(group);
+    }
+
+    /// What a group is owed depends on who is under way, or on room that is not there: it is outdated as soon as that may
+    /// have changed.
     pub fn look_again_when_room_is_made(&mut self, group: Arc<GroupKey>) {
         self.short.insert(group);
+    }
+
+    /// Groups that are looked at again when room is made.
+    pub fn short_groups(&self) -> impl Iterator<Item = &Arc<GroupKey>> {
+        self.short.iter()
     }
 
     /// A pod has come to a host: whoever has slots there may have lost one. With the first member of a group, what is owed

@@ -20,6 +20,8 @@ fn a_gang_goes_as_a_whole_or_waits() {
     let required = json!({"required": RACK});
     let scene = Scene::new().rack("a", 2).rack("b", 3).rack("c", 2);
     let stage = scene.with(gang("one", &required)).with(gang("two", &required)).open();
+    // Its operator creates all pods before it lets any be scheduled.
+    stage.see(&[members("one", 3), members("two", 3)].concat());
     assert_eq!(stage.place_all(&members("one", 3)), vec![Some("b".to_owned()); 3]);
     assert!(stage.racks(&members("two", 3)[0]).is_empty(), "no rack has room for three");
     assert_eq!(stage.kept(), (0, 0), "and nothing is kept for who waits");
@@ -28,5 +30,6 @@ fn a_gang_goes_as_a_whole_or_waits() {
 #[test]
 fn a_gang_that_prefers_a_rack_goes_elsewhere_if_it_must() {
     let stage = Scene::new().rack("a", 2).rack("b", 2).with(gang("one", &json!({"preferred": RACK}))).open();
+    stage.see(&members("one", 3));
     assert!(stage.place_all(&members("one", 3)).iter().all(Option::is_some));
 }

@@ -210,9 +210,6 @@ fn members_stay_with_one_that_is_on_its_way() {
     let racks = stage.racks(&members[0]);
     let other: Vec<String> =
         stage.nodes.iter().filter(|node| !node.starts_with(&racks[0])).cloned().collect();
-    let body = json!({"Pod": members[1], "NodeNames": other});
-    let answer =
-        stage.verbs.decide(berth::verbs::Verb::Filter, body.to_string().as_bytes()).expect("well-formed");
-    let answer = String::from_utf8(answer.expect("an answer")).expect("text");
-    assert!(answer.contains("not known yet"), "{answer}");
+    let answer = stage.answer(&members[1], &other.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(answer["Error"].as_str().is_some_and(|error| error.contains("not known yet")), "{answer}");
 }

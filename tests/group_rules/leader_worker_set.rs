@@ -112,7 +112,8 @@ fn a_source_can_be_switched_off_and_others_given_a_topology_by_rule() {
     assert_eq!(scene.clone().settings(off).open().passing(&plain(0)).len(), 7);
     let rule = "{rules: [{label: gang, size: {number: 4}, topology: {required: example.com/rack}}]}";
     let stage = scene.settings(rule).open();
-    assert_eq!(stage.racks(&labelled(single("p"), "gang", "g")), ["b"]);
+    stage.see(&(0..4).map(|at| labelled(single(&format!("p{at}")), "gang", "g")).collect::<Vec<_>>());
+    assert_eq!(stage.racks(&labelled(single("p0"), "gang", "g")), ["b"]);
 }
 
 #[test]

@@ -15,4 +15,5 @@ mod preempting;
 mod scene;
 mod seen;
 mod shapes;
+mod unseen;
 mod whole;

@@ -3,7 +3,8 @@
 use berth::cluster::snapshot_file;
 use berth::config;
 use berth::json::Interner;
-use berth::model::Object;
+use berth::model::group::Source;
+use berth::model::{Object, ObjectKey};
 use berth::policy::fit::{Demand, Verdict};
 use berth::verbs::{Verb, Verbs};
 use berth::view::change::Change;
@@ -91,8 +92,29 @@ pub struct Stage {
 
 impl Stage {
     fn ask(&self, verb: Verb, body: &Value) -> Value {
+        let mut body = body.clone();
+        body["Pod"] = controlled(&body["Pod"]);
+        self.see(&controller_of(&body["Pod"]).into_iter().collect::<Vec<_>>());
+        self.see_set_of(&body["Pod"]);
         let answer = self.verbs.decide(verb, body.to_string().as_bytes()).expect("a well-formed call");
         serde_json::from_slice(&answer.expect("an answer")).expect("JSON")
+    }
+
+    /// The watch shows the `LeaderWorkerSet` of a member, all of whose pods are alike, unless the scene has one.
+    fn see_set_of(&self, pod: &Value) {
+        let (meta, prefix) = (&pod["metadata"], "leaderworkerset.sigs.k8s.io");
+        let name = meta["labels"][format!("{prefix}/name")].as_str();
+        let size =
+            meta["annotations"][format!("{prefix}/size")].as_str().and_then(|size| size.parse::<u32>().ok());
+        let (Some(name), Some(size)) = (name, size) else { return };
+        let key = ObjectKey::new(meta["namespace"].as_str().expect("a namespace"), name);
+        let kind = Source::LeaderWorkerSet.kind().expect("a kind");
+        if self.verbs.store.view().group_object(kind, &key).is_none() {
+            let template = json!({"metadata": {"annotations": meta["annotations"]}, "spec": pod["spec"]});
+            self.see(&[json!({"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
+                "metadata": {"name": name, "namespace": meta["namespace"]},
+                "spec": {"leaderWorkerTemplate": {"size": size, "workerTemplate": template}}})]);
+        }
     }
 
     /// Filter's whole answer, all nodes being candidates on which the pod itself has room, as with kube-scheduler.
@@ -195,7 +217,7 @@ impl Stage {
 
     /// What bind answers.
     pub fn try_bind(&self, pod: &Value, node: &str) -> String {
-        self.see(std::slice::from_ref(pod));
+        self.see(&[controlled(pod)]);
         let meta = &pod["metadata"];
         let body = json!({"PodName": meta["name"], "PodNamespace": meta["namespace"], "PodUID": meta["uid"], "Node": node});
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -231,6 +253,31 @@ impl Stage {
 fn read(objects: &[Value]) -> Vec<Object> {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
     snapshot_file::parse(&list, &Interner::default()).expect("objects").objects
+}
+
+/// A member of an annotated group that says how many it has is one of as many pods of a stateful set, so that those to come
+/// are known to be like it. A pod that names its controllers keeps them.
+fn controlled(pod: &Value) -> Value {
+    let mut pod = pod.clone();
+    let annotations = &pod["metadata"]["annotations"];
+    if let (Some(group), Some(_)) =
+        (annotations["berth.dev/group"].as_str(), annotations["berth.dev/group-size"].as_str())
+        && pod["metadata"]["ownerReferences"].is_null()
+    {
+        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": group,
+            "uid": group, "controller": true}]);
+    }
+    pod
+}
+
+/// The stateful set that controls a member.
+fn controller_of(pod: &Value) -> Option<Value> {
+    let size: u32 = pod["metadata"]["annotations"]["berth.dev/group-size"].as_str()?.parse().ok()?;
+    let owner = &pod["metadata"]["ownerReferences"][0];
+    (owner["kind"] == "StatefulSet").then(|| {
+        json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": owner["name"], "namespace": pod["metadata"]["namespace"]}, "spec": {"replicas": size}})
+    })
 }
 
 /// The rack of a node, by its name.

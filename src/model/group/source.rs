@@ -39,6 +39,9 @@ pub(crate) trait BackingObject {
     /// Whether the size that the object tells counts members that have finished.
     const SIZE_INCLUDES_FINISHED: bool;
 
+    /// Who tells what members ask for that nobody has seen yet.
+    const DESCRIBED_BY: DescribedBy;
+
     /// The label that says which member a pod is, if it is one that its controller gives it.
     const NUMBER_LABEL: Option<&'static str>;
 
@@ -64,6 +67,17 @@ pub(crate) trait BackingObject {
     fn restarts_together(object: Option<&GroupObject>) -> bool;
 }
 
+/// Who tells what members ask for that nobody has seen yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DescribedBy {
+    /// The object behind the group, by its templates.
+    Object,
+    /// Any member that is there: all are made from one template.
+    AnyMember,
+    /// A member that is there, as far as its controller is to make more pods: it makes all of them from one template.
+    Controllers,
+}
+
 /// Stands for the objects of a source that has none.
 pub(crate) struct NoObject;
 
@@ -71,6 +85,7 @@ impl BackingObject for NoObject {
     const KIND: Option<&'static ObjectKind> = None;
     const SHARED_LABELS: &'static [&'static str] = &[];
     const SIZE_INCLUDES_FINISHED: bool = true;
+    const DESCRIBED_BY: DescribedBy = DescribedBy::Controllers;
     const NUMBER_LABEL: Option<&'static str> = None;
 
     fn behind(_: &Pod, _: &Membership) -> Option<ObjectKey> {

@@ -13,7 +13,7 @@ mod rule;
 
 pub(super) use self::annotation::keys as annotations;
 use super::fields::{Fields, Malformed};
-use super::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
+use super::source::{BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told};
 use super::{GroupObject, Membership, Recogniser};
 use crate::model::kind::{GroupKind, Kind};
 use crate::model::{Labels, Name, ObjectKey, Pod, Template};
@@ -137,6 +137,11 @@ impl Source {
     /// Whether the size that the object tells counts members that have finished.
     pub(crate) const fn size_includes_finished(self) -> bool {
         with_source!(self, S => <S as GroupSource>::Object::SIZE_INCLUDES_FINISHED)
+    }
+
+    /// Who tells what members ask for that nobody has seen yet.
+    pub(crate) const fn described_by(self) -> DescribedBy {
+        with_source!(self, S => <S as GroupSource>::Object::DESCRIBED_BY)
     }
 
     /// Which member a pod is, where only the object behind its group can tell.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::class::{Class, ClassId};
 use super::conflicts::HOST;
 use super::limits::{AntiAffinityKeys, Excess, MOST_CLASSES, has_too_many_subgroups};
+use super::siblings::Siblings;
 use crate::model::{Membership, Name, Pod, Template};
 use crate::policy::Budget;
 use crate::view::{HostId, MembersToCome, View};
@@ -28,6 +29,8 @@ pub struct Members<'a> {
     pub missing: Vec<Class<'a>>,
     /// The class of the member that asks, if one asks.
     pub asking: Option<ClassId>,
+    /// How many members still to come nobody describes. In `missing` they are taken to be like the member that is known.
+    pub undescribed: usize,
     /// What the group has too many of: then `missing` does not tell everything, and no room is looked for.
     pub excess: Option<Excess>,
 }
@@ -81,7 +84,9 @@ impl<'a> Members<'a> {
     }
 
     fn add_those_to_come(&mut self, counted: Counted<'a>, keys: &mut AntiAffinityKeys<'a>) {
-        for (class, priority) in counted.still_to_come(self.placed.len()) {
+        let (classes, undescribed) = counted.still_to_come(self.placed.len());
+        self.undescribed = undescribed;
+        for (class, priority) in classes {
             self.priority = self.priority.min(priority);
             if self.add(class, keys).is_none() {
                 return;
@@ -120,6 +125,7 @@ impl<'a> Members<'a> {
             placed,
             missing: Vec::new(),
             asking: None,
+            undescribed: 0,
             excess: has_too_many_subgroups(size, membership.subgroup.as_ref()).then_some(Excess::Subgroups),
         })
     }
@@ -150,6 +156,12 @@ impl<'a> Members<'a> {
     /// One class.
     pub fn class(&self, class: ClassId) -> &Class<'a> {
         &self.missing[class.index()]
+    }
+
+    /// Whether nobody is in place yet, and nobody knows what some of the members will ask for. A group that has begun is
+    /// not held up: its members are to come back.
+    pub fn begins_blindly(&self) -> bool {
+        self.undescribed > 0 && self.placed.is_empty()
     }
 
     /// How many have no place.
@@ -217,8 +229,8 @@ impl<'a> Counted<'a> {
         Class::like(pod, subgroup_of(pod, self.size)).with_volumes(self.view.volume_affinity_of(pod))
     }
 
-    /// Members that nobody has seen yet, those of one template and subgroup together.
-    fn still_to_come(self, placed: usize) -> Vec<(Class<'a>, i32)> {
+    /// Members that nobody has seen yet, those of one template and subgroup together, and how many of them nobody describes.
+    fn still_to_come(self, placed: usize) -> (Vec<(Class<'a>, i32)>, usize) {
         let known = placed + self.waiting + self.finished;
         let unseen = (self.size as usize).saturating_sub(known);
         let numbers = (0..self.size).filter(|index| !self.indexes.contains(index));
@@ -226,11 +238,21 @@ impl<'a> Counted<'a> {
         let unknown = numbers.chain(std::iter::repeat(self.size)).take(unseen);
         let mut classes: Vec<(Class<'a>, i32)> = Vec::new();
         let mut known = HashMap::new();
+        let (mut siblings, mut undescribed) = (None, 0);
         for index in unknown {
             let (template, subgroup) = (self.to_come.template(index), self.subgroup(index));
-            let volumes = self.to_come.volume_affinity(template, index);
+            let like = if template.is_some() {
+                self.like
+            } else {
+                let siblings = siblings.get_or_insert_with(|| Siblings::in_group_of(self.like, self.view));
+                siblings.next().unwrap_or_else(|| {
+                    undescribed += 1;
+                    self.like
+                })
+            };
+            let volumes = self.to_come.volume_affinity(template, like, index);
             // A leader may be made from the same template as its workers.
-            let kind = (template.map(std::ptr::from_ref), index == 0, subgroup);
+            let kind = (template.map(std::ptr::from_ref), std::ptr::from_ref(like), index == 0, subgroup);
             // Volumes are mostly the same for all of them.
             let of_kind: &mut Vec<usize> = known.entry(kind).or_default();
             let at = of_kind.iter().find(|at| classes[**at].0.volumes == volumes).copied();
@@ -238,11 +260,11 @@ impl<'a> Counted<'a> {
                 class.count += 1;
             } else {
                 of_kind.push(classes.len());
-                let priority = template.map_or(self.like.priority, |template| template.priority(self.like));
-                classes.push((self.expected(template, index).with_volumes(volumes), priority));
+                let priority = template.map_or(like.priority, |template| template.priority(self.like));
+                classes.push((self.expected(template, like, index).with_volumes(volumes), priority));
             }
         }
-        classes
+        (classes, undescribed)
     }
 
     fn subgroup(&self, index: u32) -> Option<u32> {
@@ -250,10 +272,10 @@ impl<'a> Counted<'a> {
     }
 
     /// A member that nobody has seen yet: as its set describes it, with what was added to one that was made so, else like
-    /// the one that asks.
-    fn expected(&self, template: Option<&'a Template>, index: u32) -> Class<'a> {
+    /// one that is there.
+    fn expected(&self, template: Option<&'a Template>, like: &'a Pod, index: u32) -> Class<'a> {
         let subgroup = self.subgroup(index);
-        let Some(template) = template else { return Class::like(self.like, subgroup) };
+        let Some(template) = template else { return Class::like(like, subgroup) };
         let class = Class::of_template(template, self.to_come.labels(template, index), subgroup);
         match self.to_come.example(template) {
             Some(example) => Class { requests: &example.requests, ..class },

@@ -2,7 +2,10 @@
 //!
 //! It follows from what is seen, and not from what was once answered. So it is the same case whether Berth began a moment
 //! ago, another Berth led for a while, a member died, or somebody else placed one. What is reserved already is kept to as
-//! long as it is good.
+//! long as it is good. A group that cannot have all that it lacks gets nothing: none of its members would be let in, and
+//! what is kept for some of them might be all that another group lacks.
+
+mod contest;
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -32,19 +35,25 @@ pub fn needs(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> Need
     needs
 }
 
-/// What is owed to each of these groups. Groups that cannot be given all that they lack keep what they have.
+/// What is owed to each of these groups: all that it lacks, or nothing. Where not everybody can have all, it is owed to the
+/// same groups by every Berth, whoever had room reserved before; then other groups may be concerned as well.
 pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> Vec<Owed> {
     let (complete, incomplete): (Vec<_>, Vec<_>) = groups
         .iter()
         .filter_map(|group| members(group, view, settings))
         .partition(|members| members.missing() == 0);
     let nothing = complete.iter().map(|members| Owed::Nothing(members.membership.group.clone()));
-    let rooms = rooms(&incomplete, view, settings);
-    let short = incomplete.iter().map(|members| &members.membership.group);
-    let short: Vec<_> =
-        short.filter(|group| !rooms.iter().any(|room| room.group == **group)).cloned().collect();
-    let rooms = rooms.into_iter().map(Owed::Room);
-    rooms.chain(nothing).chain(short.into_iter().map(Owed::Short)).collect()
+    let reservations = view.ledger().reservations();
+    let mut order: Vec<_> = incomplete.iter().collect();
+    // Who has slots goes first, so that nobody takes them; then who matters more, then who lacks least.
+    order.sort_by_key(|members| {
+        let group = &members.membership.group;
+        (reservations.of(group).is_none(), Reverse(members.priority), members.missing(), group.clone())
+    });
+    let order = order.into_iter().map(|members| members.membership.group.clone()).collect();
+    let division = Division::among(order, view, settings);
+    let division = contest::settle(division, view, settings);
+    nothing.chain(division.owed()).collect()
 }
 
 fn members<'a>(group: &GroupKey, view: &'a View, settings: &Settings) -> Option<Members<'a>> {
@@ -57,55 +66,76 @@ fn members<'a>(group: &GroupKey, view: &'a View, settings: &Settings) -> Option<
     Members::of_placed(first, view, &budget).filter(|members| members.excess.is_none() && !budget.is_spent())
 }
 
-fn rooms(incomplete: &[Members<'_>], view: &View, settings: &Settings) -> Vec<Reservation> {
-    let reservations = view.ledger().reservations();
-    let mut order: Vec<_> = incomplete.iter().collect();
-    // Who has slots goes first, so that nobody takes them; then who matters more.
-    order.sort_by_key(|members| {
-        let group = &members.membership.group;
-        (reservations.of(group).is_none(), Reverse(members.priority), group.clone())
-    });
-    let mut order: Vec<_> = order.into_iter().map(|members| members.membership.group.clone()).collect();
-    let mut best = Vec::new();
-    for _ in 0..ATTEMPTS {
-        let (found, left_out) = in_order(&order, view, settings);
-        if best.len() < found.len() {
-            best = found;
-        }
-        // They all fitted before: whoever is left out now is harder to place than others, and goes first.
-        let Some(at) = left_out else { break };
-        let harder = order.remove(at);
-        order.insert(0, harder);
-    }
-    best
+/// Which groups get all that they lack.
+#[derive(Default)]
+struct Division {
+    /// Those that do, and what that is.
+    rooms: Vec<Reservation>,
+    /// Those for which there is not enough.
+    short: Vec<Arc<GroupKey>>,
+    /// Those of which it cannot be told now: it depends on who is under way.
+    undecided: Vec<Arc<GroupKey>>,
 }
 
-/// What has to be reserved for each of these groups, one after another, and which was the first that did not fit.
-fn in_order(order: &[Arc<GroupKey>], view: &View, settings: &Settings) -> (Vec<Reservation>, Option<usize>) {
-    let mut view = view.clone();
-    let (mut found, mut left_out) = (Vec::new(), None);
-    for (at, group) in order.iter().enumerate() {
-        match room(group, &view, settings) {
-            Some(reservation) => {
-                // The next ones must see it. Time does not matter here: this copy of the view is not kept.
-                view.reserve(reservation.clone(), Life::of(Duration::ZERO));
-                found.push(reservation);
+impl Division {
+    /// Divides room among groups, of which the first have the first choice.
+    fn among(mut order: Vec<Arc<GroupKey>>, view: &View, settings: &Settings) -> Self {
+        let mut best: Option<Self> = None;
+        for _ in 0..ATTEMPTS {
+            let division = Self::in_order(&order, view, settings);
+            // Who is left out may be harder to place than those before it, and goes first the next time.
+            let harder = order.iter().position(|group| division.short.contains(group)).filter(|at| *at > 0);
+            if best.as_ref().is_none_or(|best| best.rooms.len() < division.rooms.len()) {
+                best = Some(division);
             }
-            None => left_out = left_out.or(Some(at).filter(|at| *at > 0)),
+            let Some(at) = harder else { break };
+            let harder = order.remove(at);
+            order.insert(0, harder);
         }
+        best.unwrap_or_default()
     }
-    (found, left_out)
+
+    fn in_order(order: &[Arc<GroupKey>], view: &View, settings: &Settings) -> Self {
+        let mut view = view.clone();
+        let mut division = Self::default();
+        for group in order {
+            match room(group, &view, settings) {
+                Outcome::Found(plan) => {
+                    // The next ones must see it. Time does not matter here: this copy of the view is not kept.
+                    view.reserve(plan.reservation.clone(), Life::of(Duration::ZERO));
+                    division.rooms.push(plan.reservation);
+                }
+                Outcome::Undecided(_) => division.undecided.push(group.clone()),
+                Outcome::None => {
+                    view.release(group);
+                    division.short.push(group.clone());
+                }
+            }
+        }
+        division
+    }
+
+    fn owed(self) -> impl Iterator<Item = Owed> {
+        let rooms = self.rooms.into_iter().map(Owed::Room);
+        let short = self.short.into_iter().map(Owed::Short);
+        rooms.chain(short).chain(self.undecided.into_iter().map(Owed::Undecided))
+    }
 }
 
-fn room(group: &GroupKey, view: &View, settings: &Settings) -> Option<Reservation> {
-    let members = members(group, view, settings)?;
+fn room(group: &GroupKey, view: &View, settings: &Settings) -> Outcome {
+    let Some(members) = members(group, view, settings) else { return Outcome::None };
     let budget = Budget::of_steps(STEPS_PER_GROUP);
-    let search = Search::new(&members, None, view, settings, &budget)?;
-    match search.run(Assumption::Nothing, None) {
-        Outcome::Found(plan) if !budget.is_spent() && !search.is_beyond_limit(&plan) => {
-            Some(plan.reservation)
-        }
-        Outcome::Found(_) | Outcome::Undecided(_) | Outcome::None => None,
+    let Some(search) = Search::new(&members, None, view, settings, &budget) else {
+        return Outcome::Undecided(Vec::new());
+    };
+    let mut outcome = search.run(Assumption::Nothing, None);
+    if matches!(outcome, Outcome::None) && settings.count_on_preemption && members.may_preempt {
+        // As when a member asks: who has taken room that it must leave to the group does not end what is owed to it.
+        outcome = search.run(Assumption::LowerPriorityGone, None);
+    }
+    match outcome {
+        Outcome::Found(plan) if budget.is_spent() || search.is_beyond_limit(&plan) => Outcome::None,
+        outcome => outcome,
     }
 }
 
@@ -151,9 +181,9 @@ mod tests {
                 Some("short"),
             ),
             (
-                "somebody else's room is respected",
-                racks().with(placed(0)).with_reserved("h", &[("a0", 4)]),
-                Some("short"),
+                "room that a lower-priority pod has taken is still owed",
+                racks().with(placed(0)).with(pod("x").requests(cpus(4)).priority(-1).on("a0").build()),
+                Some("a0 a0"),
             ),
             (
                 "what is reserved already is kept",
@@ -164,14 +194,51 @@ mod tests {
                 Some("a0 a0"),
             ),
         ] {
-            let group = member("g", 0, 3, 2).build().group.expect("a member").group.clone();
-            let owed = to_groups(&situation.with_domains(), &situation.settings, &[group]);
-            let hosts = owed.first().map(|owed| match owed {
-                Owed::Nothing(_) => String::new(),
-                Owed::Short(_) => "short".to_owned(),
-                Owed::Room(room) => room.slots.iter().map(|slot| &*slot.host).collect::<Vec<_>>().join(" "),
-            });
-            assert_eq!(hosts.as_deref(), expected, "{name}");
+            assert_eq!(owed_to_g(&situation).as_deref(), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn room_that_does_not_suffice_for_all_is_divided_by_what_is_seen() {
+        let racks = || Situation::racks(&[("a", &[8]), ("b", &[8])]);
+        let placed = |index: usize| member("g", index, 3, 2).on("a0").build();
+        for (name, situation, expected) in [
+            (
+                "a plan of which nobody has a place gives way",
+                racks().with(placed(0)).with_reserved("h", &[("a0", 4)]),
+                Some("a0 a0"),
+            ),
+            (
+                "another group in place that lacks fewer does not",
+                racks()
+                    .with(placed(0))
+                    .with(member("h", 0, 2, 3).on("a0").build())
+                    .with_reserved("h", &[("a0", 3)]),
+                Some("short"),
+            ),
+            (
+                "one that lacks more does",
+                racks()
+                    .with(placed(0))
+                    .with(member("h", 0, 4, 1).on("a0").build())
+                    .with_reserved("h", &[("a0", 1), ("a0", 1), ("a0", 1)]),
+                Some("a0 a0"),
+            ),
+        ] {
+            assert_eq!(owed_to_g(&situation).as_deref(), expected, "{name}");
+        }
+    }
+
+    /// The hosts of the slots that are owed to group `g`, or why there are none.
+    fn owed_to_g(situation: &Situation) -> Option<String> {
+        let group = member("g", 0, 3, 2).build().group.expect("a member").group.clone();
+        let owed = to_groups(&situation.with_domains(), &situation.settings, std::slice::from_ref(&group));
+        owed.iter().find_map(|owed| match owed {
+            Owed::Nothing(_) => Some(String::new()),
+            Owed::Short(short) => (*short == group).then(|| "short".to_owned()),
+            Owed::Undecided(_) => Some("undecided".to_owned()),
+            Owed::Room(room) => (room.group == group)
+                .then(|| room.slots.iter().map(|slot| &*slot.host).collect::<Vec<_>>().join(" ")),
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! Which pods a pod is spread among.
 
 use crate::model::selector::Requirement;
-use crate::model::{Kind, Labels, Name, ObjectKey, Pod, Selector, Service};
+use crate::model::{Kind, Labels, Name, Pod, Selector, Service};
 use crate::view::View;
 
 /// The selector deduced for a pod: the Services of its namespace that select it, merged with the selector of its
@@ -18,7 +18,7 @@ pub fn selector(pod: &Pod, view: &View) -> Selector {
             merge(&mut labels, service.selector.iter());
         }
     }
-    let Some((kind, key)) = controller(pod) else { return equalities(labels) };
+    let Some((kind, key)) = pod.workload() else { return equalities(labels) };
     let Some(workload) = view.workload(kind, &key) else { return equalities(labels) };
     if kind == Kind::ReplicationController {
         // A plain map of labels, which overrides what Services say about the same keys.
@@ -27,17 +27,6 @@ pub fn selector(pod: &Pod, view: &View) -> Selector {
     }
     let requirements = equalities(labels);
     requirements.requirements().chain(workload.selector.requirements()).cloned().collect()
-}
-
-fn controller(pod: &Pod) -> Option<(Kind, ObjectKey)> {
-    let owner = pod.controller.as_ref()?;
-    let kind = match (&*owner.api_version, &*owner.kind) {
-        ("v1" | "/v1", "ReplicationController") => Kind::ReplicationController,
-        ("apps/v1", "ReplicaSet") => Kind::ReplicaSet,
-        ("apps/v1", "StatefulSet") => Kind::StatefulSet,
-        _ => return None,
-    };
-    Some((kind, ObjectKey { namespace: pod.key.namespace.clone(), name: owner.name.clone() }))
 }
 
 fn selects(selector: &Labels, labels: &Labels) -> bool {

@@ -25,6 +25,7 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
         Reason::GroupDomainUnknown => {
             "a member of the replica group runs on a node whose domain is not known"
         }
+        Reason::MembersNotCreated => "members of the replica group have not been created yet",
         Reason::OutsideSample => {
             "the replica group's room is on nodes that are not in kube-scheduler's sample"
         }
@@ -87,6 +88,7 @@ pub const fn of_error(undecided: Undecided) -> &'static str {
         Undecided::PlacementUnknown => {
             "berth: a hard limit depends on a placement or node that is not known yet"
         }
+        Undecided::MembersNotCreated => "berth: members of the replica group have not been created yet",
         Undecided::DecisionTimeout => "berth: the decision would have taken too long",
         Undecided::InternalError => "berth: internal error while deciding",
     }

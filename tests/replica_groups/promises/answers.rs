@@ -80,7 +80,8 @@ impl World<'_> {
             Kind::LeaderWorker => self.watch.has_set_news(),
             Kind::Annotated => {
                 let all = self.truth.members(part.group).count() >= self.truth.groups[part.group].size;
-                unequal && (!all || self.watch.hides(part.group))
+                // A group begins only when all its members have been seen.
+                unequal && self.has_begun(part.group) && (!all || self.watch.hides(part.group))
             }
         };
         unseen || self.watch.hides_loss_of(part.group)

@@ -14,7 +14,9 @@
 use std::sync::Arc;
 
 use crate::model::group::fields::{Fields, Malformed};
-use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
+use crate::model::group::source::{
+    BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
+};
 use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, ObjectKey, Pod, Template};
@@ -62,6 +64,7 @@ impl BackingObject for DisaggregatedSet {
     });
     const SHARED_LABELS: &'static [&'static str] = &[NAME, SLICE, REVISION];
     const SIZE_INCLUDES_FINISHED: bool = true;
+    const DESCRIBED_BY: DescribedBy = DescribedBy::Object;
     const NUMBER_LABEL: Option<&'static str> = None;
 
     fn behind(_: &Pod, membership: &Membership) -> Option<ObjectKey> {

@@ -8,7 +8,9 @@
 //! than `minReplicas` may come; they are placed with the gang, and no room is kept for them beforehand.
 
 use crate::model::group::fields::{Fields, Malformed};
-use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
+use crate::model::group::source::{
+    BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
+};
 use crate::model::group::{GroupObject, Membership, Recogniser, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, ObjectKey, Pod, Template};
@@ -40,6 +42,7 @@ impl BackingObject for Grove {
     });
     const SHARED_LABELS: &'static [&'static str] = &[];
     const SIZE_INCLUDES_FINISHED: bool = true;
+    const DESCRIBED_BY: DescribedBy = DescribedBy::Controllers;
     const NUMBER_LABEL: Option<&'static str> = None;
 
     fn behind(_: &Pod, membership: &Membership) -> Option<ObjectKey> {

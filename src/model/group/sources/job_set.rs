@@ -1,7 +1,9 @@
 //! `JobSet`: each of its jobs is a group. The object behind it is the Job, which says how many pods it runs.
 
 use crate::model::group::fields::{Fields, Malformed};
-use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
+use crate::model::group::source::{
+    BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
+};
 use crate::model::group::{GroupObject, Membership, Recogniser, Scope, TopologyRequest};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
@@ -49,6 +51,7 @@ impl BackingObject for JobSet {
     });
     const SHARED_LABELS: &'static [&'static str] = &[];
     const SIZE_INCLUDES_FINISHED: bool = false;
+    const DESCRIBED_BY: DescribedBy = DescribedBy::AnyMember;
     const NUMBER_LABEL: Option<&'static str> = Some(INDEX);
 
     fn behind(pod: &Pod, _: &Membership) -> Option<ObjectKey> {

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use crate::model::group::fields::{Fields, Malformed};
-use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
+use crate::model::group::source::{
+    BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
+};
 use crate::model::group::{GroupObject, Membership, Recogniser, Role};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
@@ -47,6 +49,7 @@ impl BackingObject for KubeRay {
     // They are the same on all hosts of a replica, but for the one that numbers them.
     const SHARED_LABELS: &'static [&'static str] = &["ray.io/"];
     const SIZE_INCLUDES_FINISHED: bool = true;
+    const DESCRIBED_BY: DescribedBy = DescribedBy::Object;
     const NUMBER_LABEL: Option<&'static str> = Some(HOST);
 
     fn behind(pod: &Pod, _: &Membership) -> Option<ObjectKey> {

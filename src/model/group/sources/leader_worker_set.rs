@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::model::group::fields::{Fields, Malformed};
-use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
+use crate::model::group::source::{
+    BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
+};
 use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, Subgroup, TopologyRequest};
 use crate::model::{ClaimName, Name, ObjectKey, Pod, Template, TemplateVolume};
 
@@ -59,6 +61,7 @@ impl BackingObject for LeaderWorkerSet {
     // They are the same on all members of a replica, but for those that number its pods.
     const SHARED_LABELS: &'static [&'static str] = &[FAMILY];
     const SIZE_INCLUDES_FINISHED: bool = true;
+    const DESCRIBED_BY: DescribedBy = DescribedBy::Object;
     const NUMBER_LABEL: Option<&'static str> = Some(WORKER_INDEX);
 
     fn behind(_: &Pod, membership: &Membership) -> Option<ObjectKey> {

@@ -1,7 +1,9 @@
 //! The pod groups of the coscheduling plugin.
 
 use crate::model::group::fields::{Fields, Malformed};
-use crate::model::group::source::{BackingObject, GroupSource, Mark, ObjectKind, Recognised, Told};
+use crate::model::group::source::{
+    BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
+};
 use crate::model::group::{GroupObject, Membership, Recogniser};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
@@ -32,6 +34,7 @@ impl BackingObject for PodGroup {
     });
     const SHARED_LABELS: &'static [&'static str] = &[];
     const SIZE_INCLUDES_FINISHED: bool = true;
+    const DESCRIBED_BY: DescribedBy = DescribedBy::Controllers;
     const NUMBER_LABEL: Option<&'static str> = None;
 
     fn behind(_: &Pod, membership: &Membership) -> Option<ObjectKey> {

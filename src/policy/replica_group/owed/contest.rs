@@ -1,0 +1,121 @@
+//! Groups that cannot all have what they lack, and must not depend on which Berth is asked.
+//!
+//! A Berth that has seen it all gave room to who came first. Another one, which has only the cluster to go by, cannot know who
+//! that was. So where somebody goes short, the room is divided anew among all who compete for it, in an order that follows from
+//! the cluster alone, and unless the same groups get theirs either way, that is what counts.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::super::host_set::anchor;
+use super::super::members::Members;
+use super::super::search::Settings;
+use super::{Division, members};
+use crate::model::GroupKey;
+use crate::view::{HostId, View};
+
+/// Among more groups than that room is not divided anew: each of them is looked at several times.
+const MOST_CONTENDERS: usize = 64;
+
+/// A group in place that lacks members.
+struct Contender<'a> {
+    members: Members<'a>,
+    /// Its domain; `None` if it may be anywhere.
+    hosts: Option<&'a [HostId]>,
+}
+
+impl<'a> Contender<'a> {
+    fn new(group: &GroupKey, view: &'a View, settings: &Settings) -> Option<Self> {
+        let members = members(group, view, settings).filter(|members| members.missing() > 0)?;
+        let hosts = match &members.membership.topology.required {
+            Some(key) => {
+                let domains = view.domains(key)?;
+                Some(domains.hosts(anchor(&members, domains).0?))
+            }
+            None => None,
+        };
+        Some(Self { members, hosts })
+    }
+
+    fn group(&self) -> &'a Arc<GroupKey> {
+        &self.members.membership.group
+    }
+
+    fn competes_for(&self, ground: &[bool]) -> bool {
+        self.hosts.is_none_or(|hosts| hosts.iter().any(|host| ground[host.index()]))
+    }
+
+    fn spread_over(&self, ground: &mut [bool]) {
+        match self.hosts {
+            Some(hosts) => hosts.iter().for_each(|host| ground[host.index()] = true),
+            None => ground.fill(true),
+        }
+    }
+}
+
+/// Lets every Berth owe the same to groups of which not all can have what they lack.
+pub fn settle(division: Division, view: &View, settings: &Settings) -> Division {
+    if division.short.is_empty() {
+        return division;
+    }
+    let reservations = view.ledger().reservations();
+    let has_begun = |group: &&Arc<GroupKey>| view.placed_members(group).len() > 0;
+    let (begun, plans): (Vec<_>, Vec<_>) = reservations.iter().map(|kept| &kept.group).partition(has_begun);
+    let asked =
+        division.rooms.iter().map(|room| &room.group).chain(&division.short).chain(&division.undecided);
+    let all: BTreeSet<_> = begun.into_iter().chain(asked).chain(view.short_groups()).collect();
+    let mut all: Vec<_> = all.into_iter().filter_map(|group| Contender::new(group, view, settings)).collect();
+
+    let mut ground = vec![false; view.host_numbers()];
+    let mut contenders = Vec::new();
+    let is_short = |contender: &Contender<'_>| division.short.contains(contender.group());
+    let mut joining: Vec<Contender<'_>> = all.extract_if(.., |contender| is_short(contender)).collect();
+    while !joining.is_empty() {
+        for contender in &joining {
+            contender.spread_over(&mut ground);
+        }
+        contenders.append(&mut joining);
+        joining = all.extract_if(.., |contender| contender.competes_for(&ground)).collect();
+    }
+    if contenders.len() > MOST_CONTENDERS {
+        return division;
+    }
+    // Who matters more, then who lacks least: so that most of them become whole.
+    contenders.sort_by_key(|contender| {
+        let members = &contender.members;
+        (Reverse(members.priority), members.missing(), contender.group().clone())
+    });
+
+    let mut blank = view.clone();
+    // A plan of which nobody has a place yet gives way to who has begun.
+    let on_ground = |group: &&Arc<GroupKey>| {
+        let slots = reservations.of(group).into_iter().flat_map(|kept| &kept.slots);
+        let mut hosts = slots.filter_map(|slot| view.host_id(&slot.host));
+        hosts.any(|host| ground[host.index()]) && !view.ledger().has_member_of(group)
+    };
+    let plans: Vec<_> = plans.into_iter().filter(on_ground).cloned().collect();
+    let order: Vec<_> = contenders.iter().map(|contender| contender.group().clone()).collect();
+    for group in order.iter().chain(&plans) {
+        blank.release(group);
+    }
+    let anew = Division::among(order.clone(), &blank, settings);
+
+    let is_decided = anew.undecided.is_empty() && division.undecided.is_empty();
+    let as_it_is = |group: &&Arc<GroupKey>| {
+        let asked = division.rooms.iter().any(|room| room.group == **group);
+        asked || (!division.short.contains(group) && reservations.of(group).is_some())
+    };
+    let before: BTreeSet<_> = order.iter().filter(as_it_is).collect();
+    let after: BTreeSet<_> = anew.rooms.iter().map(|room| &room.group).collect();
+    if !is_decided || before == after {
+        return division;
+    }
+    let elsewhere = |group: &Arc<GroupKey>| !order.contains(group);
+    let Division { mut rooms, mut short, undecided } = division;
+    rooms.retain(|room| elsewhere(&room.group));
+    short.retain(elsewhere);
+    rooms.extend(anew.rooms);
+    short.extend(anew.short.into_iter().chain(plans));
+    Division { rooms, short, undecided }
+}
