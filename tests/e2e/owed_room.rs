@@ -2,6 +2,7 @@
 //!
 //! The groups are pods with Berth's annotations, so that a scenario decides when each member comes.
 
+mod expiry;
 mod late_bind;
 mod leadership;
 mod lost_member;
