@@ -25,6 +25,7 @@ mod record;
 mod tests;
 mod verb;
 mod waiting;
+mod waking;
 
 use std::sync::Arc;
 

@@ -178,6 +178,11 @@ impl View {
         self.pods.get(uid)
     }
 
+    /// All pods that the watch shows.
+    pub fn pods(&self) -> impl Iterator<Item = &Arc<Pod>> {
+        self.pods.values()
+    }
+
     /// The pod that bears a name now, as the watch shows it.
     pub fn pod_named(&self, key: &ObjectKey) -> Option<&Arc<Pod>> {
         self.pods.get(self.pod_names.get(key)?)

@@ -5,12 +5,14 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod as ApiPod;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::model::{Name, ObjectKey, Uid};
 
 /// How long the API server may take for one.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How often a pod that changes meanwhile is looked at again.
+const ATTEMPTS: usize = 5;
 
 /// A nomination to write, or to take back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,20 +51,54 @@ impl Nominator {
 
     /// Writes one.
     pub async fn write(&self, nomination: &Nomination) -> Result<Written, String> {
-        let Nominator::Api(client) = self else { return Ok(Written::Superseded) };
-        let Nomination { pod, uid, node } = nomination;
+        let written = self.patch(nomination, json!({"status": nomination.status()})).await?;
+        Ok(written.map_or(Written::Superseded, |_| Written::Done))
+    }
+
+    /// Writes one and takes it back, unless somebody else has done so by then.
+    pub async fn flash(&self, nomination: &Nomination) -> Result<Written, String> {
+        let written = self.patch(nomination, json!({"status": nomination.status()})).await?;
+        let Some(mut shown) = written else { return Ok(Written::Superseded) };
+        let back = Nomination { node: None, ..nomination.clone() };
+        for _ in 0..ATTEMPTS {
+            // Whoever has nominated the pod meanwhile means it: only the version that was looked at is changed.
+            let version = json!({"resourceVersion": shown.metadata.resource_version});
+            if self.patch(&back, json!({"metadata": version, "status": back.status()})).await?.is_some() {
+                return Ok(Written::Done);
+            }
+            // A patch that changes nothing tells how the pod is now, and needs no other permission.
+            match self.patch(nomination, json!({})).await? {
+                Some(pod) if nominated_node(&pod) == nomination.node.as_deref() => shown = pod,
+                _ => return Ok(Written::Done),
+            }
+        }
+        Err("the pod changes all the time".to_owned())
+    }
+
+    /// Changes the pod and tells how it is then; `None` if it is gone, or not what it was.
+    async fn patch(&self, nomination: &Nomination, mut patch: Value) -> Result<Option<ApiPod>, String> {
+        let Nominator::Api(client) = self else { return Ok(None) };
+        let Nomination { pod, uid, .. } = nomination;
         let pods: Api<ApiPod> = Api::namespaced(client.clone(), &pod.namespace);
-        let patch = json!({"metadata": {"uid": &**uid}, "status": {"nominatedNodeName": node.as_deref()}});
+        patch["metadata"]["uid"] = (**uid).into();
         let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
         let written = pods.patch_status(&pod.name, &params, &patch);
         match tokio::time::timeout(PATIENCE, written).await {
-            Ok(Ok(_)) => Ok(Written::Done),
-            // Gone, another pod of that name, or on a node by now.
-            Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409 | 422) => {
-                Ok(Written::Superseded)
-            }
+            Ok(Ok(pod)) => Ok(Some(pod)),
+            // Gone, another pod of that name, another version of it, or on a node by now.
+            Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409 | 422) => Ok(None),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("the API server did not answer in time".to_owned()),
         }
     }
+}
+
+impl Nomination {
+    fn status(&self) -> Value {
+        json!({"nominatedNodeName": self.node.as_deref()})
+    }
+}
+
+fn nominated_node(pod: &ApiPod) -> Option<&str> {
+    pod.status.as_ref()?.nominated_node_name.as_deref()
 }

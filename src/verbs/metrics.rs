@@ -58,7 +58,10 @@ impl VerbsMetrics {
             )?,
             panics: engine.panics.clone(),
         };
-        create_series(&metrics.nominations, [["written"], ["taken_back"], ["superseded"], ["failed"]]);
+        create_series(
+            &metrics.nominations,
+            [["written"], ["taken_back"], ["announced"], ["superseded"], ["failed"]],
+        );
         create_series(&metrics.undecided, Undecided::ALL.map(|undecided| [undecided.code()]));
         for mode in Mode::ALL {
             let fates = Fate::ALL.map(|fate| [mode.label(), fate.label()]);

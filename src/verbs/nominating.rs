@@ -67,10 +67,20 @@ impl Nominations {
         Self { nominator, written: DashMap::new(), planned: DashSet::new(), schedulers: DashSet::new() }
     }
 
+    /// Who writes them.
+    pub(super) fn nominator(&self) -> &Nominator {
+        &self.nominator
+    }
+
+    /// Whether a scheduler of that name has asked about a pod.
+    pub(super) fn is_asked_by(&self, scheduler: &Name) -> bool {
+        self.schedulers.contains(scheduler)
+    }
+
     /// A scheduler asked about a pod.
     pub(super) fn asked_about(&self, pod: &Pod) {
         if let Some(scheduler) = &pod.scheduler
-            && !self.schedulers.contains(scheduler)
+            && !self.is_asked_by(scheduler)
         {
             self.schedulers.insert(scheduler.clone());
         }
@@ -139,7 +149,7 @@ impl Nominations {
     fn to_plan(&self, view: &View) -> Vec<Arc<GroupKey>> {
         let reservations = view.ledger().reservations();
         let ahead = reservations.iter().filter(|kept| view.placed_members(&kept.group).len() == 0).count();
-        let is_ours = |pod: &Pod| pod.scheduler.as_ref().is_some_and(|name| self.schedulers.contains(name));
+        let is_ours = |pod: &Pod| pod.scheduler.as_ref().is_some_and(|name| self.is_asked_by(name));
         let mut groups: Vec<_> = view
             .waiting_groups()
             .filter(|(group, _)| reservations.of(group).is_none() && !self.planned.contains(*group))

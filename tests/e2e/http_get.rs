@@ -1,4 +1,4 @@
-//! GET over plain HTTP/1.1, for loopback servers that answer with a bounded body.
+//! GET and POST over plain HTTP/1.1, for loopback servers that answer with a bounded body.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,16 +12,28 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Status and body. One connection per question: the end of the body is the end of the stream.
 pub async fn get(address: SocketAddr, path: &str) -> Result<(u16, String)> {
-    timeout(LIMIT, exchange(address, path))
-        .await
-        .with_context(|| format!("GET {address}{path}: no answer within {LIMIT:?}"))?
-        .with_context(|| format!("GET {address}{path}"))
+    ask(address, &format!("GET {path}"), "").await
 }
 
-async fn exchange(address: SocketAddr, path: &str) -> Result<(u16, String)> {
+/// Status and body of the answer to JSON.
+pub async fn post(address: SocketAddr, path: &str, json: &str) -> Result<(u16, String)> {
+    ask(address, &format!("POST {path}"), json).await
+}
+
+async fn ask(address: SocketAddr, question: &str, body: &str) -> Result<(u16, String)> {
+    timeout(LIMIT, exchange(address, question, body))
+        .await
+        .with_context(|| format!("{question} at {address}: no answer within {LIMIT:?}"))?
+        .with_context(|| format!("{question} at {address}"))
+}
+
+async fn exchange(address: SocketAddr, question: &str, body: &str) -> Result<(u16, String)> {
     let mut stream = TcpStream::connect(address).await?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await?;
+    let mut request = format!("{question} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+    if !body.is_empty() {
+        request += &format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+    }
+    stream.write_all(format!("{request}\r\n{body}").as_bytes()).await?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;
     parse(&String::from_utf8_lossy(&answer))

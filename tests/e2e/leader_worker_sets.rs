@@ -9,12 +9,13 @@
 
 mod best_fit;
 mod exclusive;
-mod groups;
-mod history;
+pub mod groups;
+mod hidden_demands;
+pub mod history;
 mod last_rack;
 mod other_sources;
 mod race;
-mod racks;
+pub mod racks;
 mod recovery;
 mod rolling_update;
 mod sampling;

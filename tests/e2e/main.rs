@@ -10,6 +10,7 @@ mod http_get;
 mod leader_worker_sets;
 mod metrics_text;
 mod outages;
+mod owed_room;
 mod preemption;
 mod progress;
 mod recorder;

@@ -11,7 +11,7 @@ mod budgets;
 mod gate_off;
 mod group_sizes;
 mod groups;
-mod play;
+pub mod play;
 mod room_kept;
 mod scenario;
 pub mod setup;

@@ -62,6 +62,10 @@ struct State {
     /// The status that bindings get, and the last binding asked for.
     bindings: Option<u16>,
     bound: Option<Value>,
+    /// Patches of statuses, with the name of the object.
+    patches: Vec<(String, Value)>,
+    /// The status of the next answer to a patch, if it fails.
+    refused_patch: Option<u16>,
     away: bool,
 }
 
@@ -116,6 +120,16 @@ impl FakeApi {
     /// The last binding asked for.
     pub fn last_binding(&self) -> Value {
         lock(&self.state).bound.clone().unwrap_or_default()
+    }
+
+    /// The next patch of a status but one fails with this status.
+    pub fn refuse_second_patch(&self, status: u16) {
+        lock(&self.state).refused_patch = Some(status);
+    }
+
+    /// The patches of statuses that were asked for, with the name of the object.
+    pub fn patches(&self) -> Vec<(String, Value)> {
+        lock(&self.state).patches.clone()
     }
 
     /// How many watches were opened.
@@ -249,6 +263,26 @@ fn answer(mut stream: TcpStream, state: &Shared) -> std::io::Result<()> {
             201 => reply(&mut stream, 201, &json!({"kind": "Status", "status": "Success"})),
             status => fail(&mut stream, status),
         };
+    }
+    if last == "status" {
+        let name = path.rsplit('/').nth(1).unwrap_or_default().to_owned();
+        let patch: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let is_second = !state.patches.is_empty();
+        let refused = if is_second { state.refused_patch.take() } else { None };
+        let asked_for = patch["status"]["nominatedNodeName"].clone();
+        state.patches.push((name.clone(), patch));
+        if let Some(status) = refused {
+            return fail(&mut stream, status);
+        }
+        let node = if asked_for.is_null() {
+            state.patches[0].1["status"]["nominatedNodeName"].clone()
+        } else {
+            asked_for
+        };
+        let metadata =
+            json!({"name": name, "namespace": "d", "uid": format!("uid-{name}"), "resourceVersion": "7"});
+        let pod = json!({"metadata": metadata, "status": {"nominatedNodeName": node}});
+        return reply(&mut stream, 200, &pod);
     }
     if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.group() == last && !last.is_empty()) {
         let installed = state.kinds.entry(kind).or_default().installed.clone();

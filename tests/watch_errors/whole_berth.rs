@@ -153,3 +153,49 @@ fn the_comparer_finds_what_differs() {
         .map(|(object, what)| json!({"kind": "Node", "object": object, "what": what}));
     assert_eq!(differences, expected);
 }
+
+/// A member runs, and the room of another one is kept until its time is up.
+fn half_a_group() -> serde_json::Value {
+    let mut member = pod("member", Some("a"));
+    member["metadata"]["annotations"] = json!({"berth.dev/group": "g", "berth.dev/group-size": "2",
+        "berth.dev/required-topology": "rack"});
+    member["spec"]["containers"] = json!([{"name": "c", "resources": {"requests": {"cpu": "1"}}}]);
+    member
+}
+
+#[test]
+fn pods_that_were_turned_away_hear_of_room_that_is_given_up() {
+    let rack = |name: &str| {
+        json!({"metadata": {"name": name, "labels": {"rack": "r"}},
+            "status": {"allocatable": {"cpu": "1", "pods": "9"}}})
+    };
+    for (conflict, expected) in [(false, 2), (true, 4)] {
+        let api = FakeApi::start();
+        api.serve(Kind::Node, List::of([rack("a"), rack("b")]));
+        let mut waits = pod("waits", None);
+        waits["spec"] = json!({"schedulerName": "s", "containers": half_a_group()["spec"]["containers"]});
+        waits["status"] = json!({"conditions": [{"type": "PodScheduled", "status": "False"}]});
+        api.serve(Kind::Pod, List::of([half_a_group(), waits.clone()]));
+        if conflict {
+            api.refuse_second_patch(409);
+        }
+        let berth = start(&api, "replicaGroups: {reservationTtl: 2s}\n");
+        until_ready(&berth);
+        until_true("room is kept", || berth.count(r#"berth_reservations{of="slots"}"#) == 1);
+        let answer = berth.post("/filter", &json!({"Pod": waits, "NodeNames": ["b"]}).to_string());
+        assert!(answer.body.contains("reserved"), "{}", answer.body);
+        assert_eq!(api.patches(), [], "nothing is given up");
+
+        until_true("it is announced", || berth.count(r#"berth_nominations_total{result="announced"}"#) == 1);
+        let patches = api.patches();
+        assert_eq!(patches.len(), expected, "{patches:?}");
+        assert!(patches.iter().all(|(pod, patch)| pod == "waits" && patch["metadata"]["uid"] == "uid-waits"));
+        let (first, last) = (&patches[0].1, &patches[expected - 1].1);
+        assert_eq!(first["status"]["nominatedNodeName"], "b");
+        assert_eq!(last["status"], json!({"nominatedNodeName": null}), "it is taken back");
+        assert_eq!(
+            last["metadata"]["resourceVersion"], "7",
+            "unless somebody has nominated the pod meanwhile"
+        );
+    }
+}
