@@ -14,6 +14,7 @@ mod ids;
 mod namespaced;
 mod outdated;
 mod pod_index;
+mod quotas;
 mod topologies;
 mod volumes;
 
@@ -31,6 +32,7 @@ use self::hosts::Hosts;
 pub use self::ids::{DomainId, HostId};
 pub use self::namespaced::Namespaced;
 use self::pod_index::PodIndex;
+use self::quotas::Quotas;
 use self::topologies::Topologies;
 use self::volumes::Volumes;
 use crate::ledger::{Ledger, Phase};
@@ -55,6 +57,7 @@ pub struct View {
     /// Claims, volumes and storage classes.
     volumes: Volumes,
     limit_ranges: Namespaced<LimitRange>,
+    quotas: Quotas,
     ledger: Ledger,
     /// Pods on no node yet, by the node that is to take them: preemption made room there, or kube-scheduler
     /// is about to bind them to it.
@@ -298,6 +301,7 @@ impl View {
             Kind::PersistentVolume => self.volumes.persistent.len(),
             Kind::StorageClass => self.volumes.classes.len(),
             Kind::LimitRange => self.limit_ranges.len(),
+            Kind::ResourceQuota => self.quotas.objects.len(),
             Kind::Group(_) => self.group_objects.get(&kind).map_or(0, Namespaced::len),
         }
     }
@@ -321,6 +325,7 @@ impl View {
             }
             Kind::StorageClass => self.volumes.classes.iter().cloned().map(Object::StorageClass).collect(),
             Kind::LimitRange => self.limit_ranges.iter().cloned().map(Object::LimitRange).collect(),
+            Kind::ResourceQuota => self.quotas.objects.iter().cloned().map(Object::ResourceQuota).collect(),
             Kind::Group(group) => {
                 let objects = self.group_objects.get(&kind).into_iter().flat_map(Namespaced::iter);
                 objects.map(|object| Object::Group(group, object.clone())).collect()

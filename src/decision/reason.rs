@@ -111,6 +111,8 @@ reasons! {
     GroupTooLarge: REPLICA_GROUP, Final;
     /// All the room that may be kept for groups of the namespace is kept already.
     NamespaceSlotsUsedUp: REPLICA_GROUP, Final;
+    /// The namespace's quotas do not let all members be created.
+    QuotaTooSmall: REPLICA_GROUP, Final;
     /// The annotation `berth.dev/group-size` makes no sense.
     InvalidGroupSize: REPLICA_GROUP, Final;
     /// The annotation `berth.dev/group-index` makes no sense.
@@ -172,6 +174,7 @@ impl Reason {
             | Reason::OutsideGroupDomain
             | Reason::GroupLabelMissing => 5,
             Reason::GroupTooLarge
+            | Reason::QuotaTooSmall
             | Reason::InvalidGroupSize
             | Reason::InvalidGroupIndex
             | Reason::InvalidExclusive

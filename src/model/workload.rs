@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::kind::GroupKind;
 use super::{
-    GroupObject, Kind, Labels, LimitRange, Name, Node, ObjectKey, PersistentVolume, Pod, Selector,
-    StorageClass, VolumeClaim,
+    GroupObject, Kind, Labels, LimitRange, Name, Node, ObjectKey, PersistentVolume, Pod, ResourceQuota,
+    Selector, StorageClass, VolumeClaim,
 };
 
 /// What Berth keeps of a Service.
@@ -56,6 +56,8 @@ pub enum Object {
     StorageClass(Arc<StorageClass>),
     /// A limit range.
     LimitRange(Arc<LimitRange>),
+    /// A resource quota.
+    ResourceQuota(Arc<ResourceQuota>),
     /// An object that stands behind groups.
     Group(GroupKind, Arc<GroupObject>),
 }
@@ -73,6 +75,7 @@ impl Object {
             Object::PersistentVolume(_) => Kind::PersistentVolume,
             Object::StorageClass(_) => Kind::StorageClass,
             Object::LimitRange(_) => Kind::LimitRange,
+            Object::ResourceQuota(_) => Kind::ResourceQuota,
             Object::Group(kind, _) => Kind::Group(*kind),
         }
     }
@@ -89,6 +92,7 @@ impl Object {
             Object::PersistentVolume(object) => object.key.clone(),
             Object::StorageClass(object) => object.key.clone(),
             Object::LimitRange(object) => object.key.clone(),
+            Object::ResourceQuota(object) => object.key.clone(),
             Object::Group(_, object) => object.key.clone(),
         }
     }

@@ -60,6 +60,10 @@ pub(super) fn update(view: &mut View, config: &Config, engine: &Engine) -> Resul
     for owed in engine.owed(view, &groups)? {
         match owed {
             Owed::Nothing(group) => view.release_unless_under_way(&group),
+            Owed::NotCreatable(group) => {
+                view.release(&group);
+                view.look_again_when_room_is_made(group);
+            }
             Owed::Room(room) => view.reserve(room, life(config)),
             Owed::Short(group) => view.look_again_when_room_is_made(group),
         }

@@ -200,6 +200,7 @@ impl View {
             Object::PersistentVolume(object) => self.volumes.persistent.insert(key, object),
             Object::StorageClass(object) => self.volumes.classes.insert(key, object),
             Object::LimitRange(object) => self.set_limit_range(&key, Some(object)),
+            Object::ResourceQuota(object) => self.set_quota(&key, Some(object)),
             Object::Group(kind, object) => self.set_group_object(kind, &key, Some(object)),
         }
     }
@@ -227,6 +228,7 @@ impl View {
             Kind::PersistentVolume => self.volumes.persistent.remove(key),
             Kind::StorageClass => self.volumes.classes.remove(key),
             Kind::LimitRange => self.set_limit_range(key, None),
+            Kind::ResourceQuota => self.set_quota(key, None),
             Kind::Group(kind) => self.set_group_object(kind, key, None),
         }
     }
@@ -276,7 +278,8 @@ impl View {
             } else {
                 view.ledger.observe(&pod)
             };
-            view.pods.insert(pod.uid.clone(), pod);
+            let known = view.pods.insert(pod.uid.clone(), pod.clone());
+            view.quotas.recount(known.as_deref(), Some(&pod));
             cause
         }));
         match &group {
@@ -312,6 +315,7 @@ impl View {
         dropped.extend(self.keeping_places(uid, |view| {
             if let Some(pod) = view.pods.remove(uid) {
                 view.pod_names.remove(&pod.key);
+                view.quotas.recount(Some(&pod), None);
             }
             view.ledger.delete(uid)
         }));

@@ -63,6 +63,17 @@ impl View {
         }
     }
 
+    /// Outdates the groups of a namespace for which something is reserved, or more is owed than they have: what its quotas
+    /// let be created is not what it was.
+    pub(super) fn outdate_incomplete_groups_in(&mut self, namespace: &Name) {
+        let reserved = self.ledger.reservations().iter().map(|kept| &kept.group);
+        let incomplete = reserved.chain(&self.short).filter(|group| group.set.namespace == *namespace);
+        let incomplete: Vec<_> = incomplete.cloned().collect();
+        for group in incomplete {
+            self.outdate(&group);
+        }
+    }
+
     /// Nothing is owed to a group of which nobody has a place, unless something was reserved for it.
     fn outdate(&mut self, group: &Arc<GroupKey>) {
         if self.placed_members(group).len() > 0 || self.ledger.reservations().of(group).is_some() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::TopologyRequest;
-use crate::model::pod_requests::Amounts;
+use crate::model::pod_requests::{Amounts, Named};
 use crate::model::{
     AntiAffinityTerm, Labels, Name, ObjectKey, Pod, PodConstraints, PodRequests, Requirements, Resources,
     TemplateVolume,
@@ -88,6 +88,8 @@ pub struct Template {
     pub requests: Arc<Resources>,
     /// What its containers will ask for, if nobody adds to it.
     pub by_container: Arc<PodRequests<Name>>,
+    /// What quotas want to know of that beside amounts.
+    pub named: Named,
     /// What it will ask of a node.
     pub requirements: Arc<Requirements>,
     /// Its terms of required anti-affinity.
@@ -98,6 +100,8 @@ pub struct Template {
     pub volumes: Box<[TemplateVolume]>,
     /// The name of its priority class.
     pub priority_class: Option<Name>,
+    /// Whether it may run for a certain time only.
+    pub has_deadline: bool,
 }
 
 impl Template {
@@ -112,5 +116,6 @@ impl Template {
         let mut requests = PodRequests::clone(&self.by_container);
         requests.fill_in(defaults);
         self.requests = Arc::new(requests.to_resources());
+        self.named = requests.named();
     }
 }

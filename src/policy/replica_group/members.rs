@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::class::{Class, ClassId};
 use super::conflicts::HOST;
 use super::limits::{AntiAffinityKeys, Excess, MOST_CLASSES, has_too_many_subgroups};
-use crate::model::{Membership, Name, Pod, Template};
+use super::quota::{self, Expected};
+use crate::model::{Membership, Name, Pod, QuotaTraits, Template};
 use crate::policy::Budget;
 use crate::view::{HostId, MembersToCome, View};
 
@@ -30,6 +31,9 @@ pub struct Members<'a> {
     pub asking: Option<ClassId>,
     /// What the group has too many of: then `missing` does not tell everything, and no room is looked for.
     pub excess: Option<Excess>,
+    /// Whether the namespace's quotas do not let those be created that are still to come. They are not among the missing:
+    /// no room is kept for them while others are in place, and without those nobody is let in.
+    pub are_not_creatable: bool,
 }
 
 /// A member that has a place.
@@ -81,7 +85,13 @@ impl<'a> Members<'a> {
     }
 
     fn add_those_to_come(&mut self, counted: Counted<'a>, keys: &mut AntiAffinityKeys<'a>) {
-        for (class, priority) in counted.still_to_come(self.placed.len()) {
+        let expected = counted.still_to_come(self.placed.len());
+        if !quota::allows(&expected, &self.membership.group, self.view) {
+            self.are_not_creatable = true;
+            self.excess = self.placed.is_empty().then_some(Excess::ForQuota);
+            return;
+        }
+        for Expected { class, priority, .. } in expected {
             self.priority = self.priority.min(priority);
             if self.add(class, keys).is_none() {
                 return;
@@ -120,6 +130,7 @@ impl<'a> Members<'a> {
             placed,
             missing: Vec::new(),
             asking: None,
+            are_not_creatable: false,
             excess: has_too_many_subgroups(size, membership.subgroup.as_ref()).then_some(Excess::Subgroups),
         })
     }
@@ -218,13 +229,13 @@ impl<'a> Counted<'a> {
     }
 
     /// Members that nobody has seen yet, those of one template and subgroup together.
-    fn still_to_come(self, placed: usize) -> Vec<(Class<'a>, i32)> {
+    fn still_to_come(self, placed: usize) -> Vec<Expected<'a>> {
         let known = placed + self.waiting + self.finished;
         let unseen = (self.size as usize).saturating_sub(known);
         let numbers = (0..self.size).filter(|index| !self.indexes.contains(index));
         // Members that carry no numbers leave none free.
         let unknown = numbers.chain(std::iter::repeat(self.size)).take(unseen);
-        let mut classes: Vec<(Class<'a>, i32)> = Vec::new();
+        let mut classes: Vec<Expected<'a>> = Vec::new();
         let mut known = HashMap::new();
         for index in unknown {
             let (template, subgroup) = (self.to_come.template(index), self.subgroup(index));
@@ -233,13 +244,13 @@ impl<'a> Counted<'a> {
             let kind = (template.map(std::ptr::from_ref), index == 0, subgroup);
             // Volumes are mostly the same for all of them.
             let of_kind: &mut Vec<usize> = known.entry(kind).or_default();
-            let at = of_kind.iter().find(|at| classes[**at].0.volumes == volumes).copied();
-            if let Some((class, _)) = at.and_then(|at| classes.get_mut(at)) {
+            let at = of_kind.iter().find(|at| classes[**at].class.volumes == volumes).copied();
+            if let Some(Expected { class, .. }) = at.and_then(|at| classes.get_mut(at)) {
                 class.count += 1;
             } else {
                 of_kind.push(classes.len());
-                let priority = template.map_or(self.like.priority, |template| template.priority(self.like));
-                classes.push((self.expected(template, index).with_volumes(volumes), priority));
+                let expected = self.expected(template, index);
+                classes.push(Expected { class: expected.class.with_volumes(volumes), ..expected });
             }
         }
         classes
@@ -251,13 +262,27 @@ impl<'a> Counted<'a> {
 
     /// A member that nobody has seen yet: as its set describes it, with what was added to one that was made so, else like
     /// the one that asks.
-    fn expected(&self, template: Option<&'a Template>, index: u32) -> Class<'a> {
+    fn expected(&self, template: Option<&'a Template>, index: u32) -> Expected<'a> {
         let subgroup = self.subgroup(index);
-        let Some(template) = template else { return Class::like(self.like, subgroup) };
+        let Some(template) = template else {
+            return Expected::like(self.like, Class::like(self.like, subgroup), self.like.priority);
+        };
         let class = Class::of_template(template, self.to_come.labels(template, index), subgroup);
+        let priority = template.priority(self.like);
         match self.to_come.example(template) {
-            Some(example) => Class { requests: &example.requests, ..class },
-            None => class,
+            Some(example) => {
+                Expected::like(example, Class { requests: &example.requests, ..class }, priority)
+            }
+            None => Expected {
+                class,
+                priority,
+                traits: QuotaTraits {
+                    priority_class: template.priority_class.clone(),
+                    is_best_effort: template.named.is_best_effort,
+                    has_deadline: template.has_deadline,
+                },
+                named: Some(template.named),
+            },
         }
     }
 }

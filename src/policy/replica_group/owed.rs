@@ -38,7 +38,10 @@ pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> 
         .iter()
         .filter_map(|group| members(group, view, settings))
         .partition(|members| members.missing() == 0);
-    let nothing = complete.iter().map(|members| Owed::Nothing(members.membership.group.clone()));
+    let nothing = complete.iter().map(|members| {
+        let owed = if members.are_not_creatable { Owed::NotCreatable } else { Owed::Nothing };
+        owed(members.membership.group.clone())
+    });
     let rooms = rooms(&incomplete, view, settings);
     let short = incomplete.iter().map(|members| &members.membership.group);
     let short: Vec<_> =
@@ -98,7 +101,8 @@ fn in_order(order: &[Arc<GroupKey>], view: &View, settings: &Settings) -> (Vec<R
 }
 
 fn room(group: &GroupKey, view: &View, settings: &Settings) -> Option<Reservation> {
-    let members = members(group, view, settings)?;
+    // A group before it may have taken what was left of a quota.
+    let members = members(group, view, settings).filter(|members| members.missing() > 0)?;
     let budget = Budget::of_steps(STEPS_PER_GROUP);
     let search = Search::new(&members, None, view, settings, &budget)?;
     match search.run(Assumption::Nothing, None) {
@@ -132,7 +136,13 @@ mod tests {
     fn what_is_owed_follows_from_the_members_in_place() {
         let racks = || Situation::racks(&[("a", &[8]), ("b", &[8])]);
         let placed = |index: usize| member("g", index, 3, 2).on("a0").build();
-        for (name, situation, expected) in [
+        let quota = |pods: u32| {
+            format!(
+                r#"{{"apiVersion":"v1","kind":"ResourceQuota","metadata":{{"name":"q","namespace":"default"}},
+                "spec":{{"hard":{{"pods":"{pods}"}}}}}}"#
+            )
+        };
+        for (name, situation, expected) in vec![
             ("nobody is in place", racks().with(member("g", 0, 3, 2).build()), None),
             ("one of three", racks().with(placed(0)), Some("a0 a0")),
             ("two of three", racks().with(placed(0)).with(placed(1)), Some("a0")),
@@ -143,6 +153,17 @@ mod tests {
                     .with(placed(0))
                     .with(placed(1))
                     .with(member("g", 2, 3, 2).on("a0").terminating().build()),
+                Some("a0"),
+            ),
+            (
+                "a quota does not let the rest be created",
+                racks().with(placed(0)).with_object(&quota(2)),
+                Some("not creatable"),
+            ),
+            ("a quota lets it be created", racks().with(placed(0)).with_object(&quota(3)), Some("a0 a0")),
+            (
+                "of the rest one exists",
+                racks().with(placed(0)).with(member("g", 1, 3, 2).build()).with_object(&quota(2)),
                 Some("a0"),
             ),
             (
@@ -167,6 +188,7 @@ mod tests {
             let group = member("g", 0, 3, 2).build().group.expect("a member").group.clone();
             let owed = to_groups(&situation.with_domains(), &situation.settings, &[group]);
             let hosts = owed.first().map(|owed| match owed {
+                Owed::NotCreatable(_) => "not creatable".to_owned(),
                 Owed::Nothing(_) => String::new(),
                 Owed::Short(_) => "short".to_owned(),
                 Owed::Room(room) => room.slots.iter().map(|slot| &*slot.host).collect::<Vec<_>>().join(" "),
