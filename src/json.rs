@@ -6,6 +6,7 @@ mod constraints;
 mod group_objects;
 pub mod interner;
 mod limit_ranges;
+mod priority_classes;
 mod quantities;
 mod resource_quotas;
 mod resources;
@@ -103,6 +104,7 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
         Kind::StorageClass => Object::StorageClass(Arc::new(volumes::class(text, interner)?)),
         Kind::LimitRange => Object::LimitRange(Arc::new(limit_ranges::read(text, interner)?)),
         Kind::ResourceQuota => Object::ResourceQuota(Arc::new(resource_quotas::read(text, interner)?)),
+        Kind::PriorityClass => Object::PriorityClass(Arc::new(priority_classes::read(text, interner)?)),
         Kind::Group(kind) => {
             let json::Named { metadata } = serde_json::from_str(text)?;
             let key = key_of(&metadata, interner);
@@ -134,6 +136,8 @@ fn template(mut object: json::PodTemplate, namespace: &Name, interner: &Interner
         constraints: constraints::of_template(spec, namespace, interner),
         volumes: constraints::template_volumes(spec, interner),
         priority_class: priority_class(spec, interner),
+        priority: spec.priority,
+        may_preempt: spec.preemption_policy.as_deref().map(|policy| policy != "Never"),
         has_deadline: has_deadline(spec),
     }
 }

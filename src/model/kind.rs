@@ -30,6 +30,8 @@ pub enum Kind {
     LimitRange,
     /// What members of groups may use that do not exist yet.
     ResourceQuota,
+    /// How important members of groups will be that do not exist yet.
+    PriorityClass,
     /// Objects that stand behind the groups of a source, see [`Source::kind`].
     Group(GroupKind),
 }
@@ -62,7 +64,7 @@ impl GroupKind {
 }
 
 /// The kinds that do not depend on group sources.
-const PLAIN: [Kind; 12] = [
+const PLAIN: [Kind; 13] = [
     Kind::Node,
     Kind::Pod,
     Kind::Namespace,
@@ -75,6 +77,7 @@ const PLAIN: [Kind; 12] = [
     Kind::StorageClass,
     Kind::LimitRange,
     Kind::ResourceQuota,
+    Kind::PriorityClass,
 ];
 
 impl Kind {
@@ -112,6 +115,7 @@ impl Kind {
             Kind::StorageClass => "StorageClass",
             Kind::LimitRange => "LimitRange",
             Kind::ResourceQuota => "ResourceQuota",
+            Kind::PriorityClass => "PriorityClass",
             Kind::Group(kind) => kind.kind.name,
         }
     }
@@ -130,6 +134,7 @@ impl Kind {
             | Kind::ResourceQuota => "",
             Kind::ReplicaSet | Kind::StatefulSet => "apps",
             Kind::StorageClass => "storage.k8s.io",
+            Kind::PriorityClass => "scheduling.k8s.io",
             Kind::Group(kind) => kind.kind.group,
         }
     }
@@ -149,6 +154,7 @@ impl Kind {
             Kind::StorageClass => "storageclasses",
             Kind::LimitRange => "limitranges",
             Kind::ResourceQuota => "resourcequotas",
+            Kind::PriorityClass => "priorityclasses",
             Kind::Group(kind) => kind.kind.plural,
         }
     }
@@ -168,7 +174,8 @@ impl Kind {
             | Kind::PersistentVolume
             | Kind::StorageClass
             | Kind::LimitRange
-            | Kind::ResourceQuota => true,
+            | Kind::ResourceQuota
+            | Kind::PriorityClass => true,
         }
     }
 
@@ -179,7 +186,8 @@ impl Kind {
             | Kind::PersistentVolume
             | Kind::StorageClass
             | Kind::LimitRange
-            | Kind::ResourceQuota => true,
+            | Kind::ResourceQuota
+            | Kind::PriorityClass => true,
             Kind::Node
             | Kind::Pod
             | Kind::Namespace
@@ -230,6 +238,7 @@ mod tests {
             ("v1", "PersistentVolumeClaim", Some(Kind::PersistentVolumeClaim)),
             ("storage.k8s.io/v1", "StorageClass", Some(Kind::StorageClass)),
             ("v1", "ResourceQuota", Some(Kind::ResourceQuota)),
+            ("scheduling.k8s.io/v1", "PriorityClass", Some(Kind::PriorityClass)),
             ("v1", "ConfigMap", None),
         ] {
             assert_eq!(Kind::recognise(api_version, kind), expected, "{api_version} {kind}");

@@ -201,6 +201,7 @@ impl View {
             Object::StorageClass(object) => self.volumes.classes.insert(key, object),
             Object::LimitRange(object) => self.set_limit_range(&key, Some(object)),
             Object::ResourceQuota(object) => self.set_quota(&key, Some(object)),
+            Object::PriorityClass(object) => self.set_priority_class(&key, Some(object)),
             Object::Group(kind, object) => self.set_group_object(kind, &key, Some(object)),
         }
     }
@@ -229,6 +230,7 @@ impl View {
             Kind::StorageClass => self.volumes.classes.remove(key),
             Kind::LimitRange => self.set_limit_range(key, None),
             Kind::ResourceQuota => self.set_quota(key, None),
+            Kind::PriorityClass => self.set_priority_class(key, None),
             Kind::Group(kind) => self.set_group_object(kind, key, None),
         }
     }

@@ -63,11 +63,11 @@ impl View {
         }
     }
 
-    /// Outdates the groups of a namespace for which something is reserved, or more is owed than they have: what its quotas
-    /// let be created is not what it was.
-    pub(super) fn outdate_incomplete_groups_in(&mut self, namespace: &Name) {
+    /// Outdates groups for which something is reserved, or to which more is owed than they have: members still to come are
+    /// not what they were.
+    pub(super) fn outdate_incomplete_groups(&mut self, is_concerned: impl Fn(&GroupKey) -> bool) {
         let reserved = self.ledger.reservations().iter().map(|kept| &kept.group);
-        let incomplete = reserved.chain(&self.short).filter(|group| group.set.namespace == *namespace);
+        let incomplete = reserved.chain(&self.short).filter(|group| is_concerned(group));
         let incomplete: Vec<_> = incomplete.cloned().collect();
         for group in incomplete {
             self.outdate(&group);

@@ -95,7 +95,7 @@ impl View {
                 self.quotas.arrive(pod);
             }
         }
-        self.outdate_incomplete_groups_in(&key.namespace);
+        self.outdate_incomplete_groups(|group| group.set.namespace == key.namespace);
     }
 }
 

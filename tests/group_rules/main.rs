@@ -12,6 +12,7 @@ mod levels;
 mod limits;
 mod losses;
 mod preempting;
+mod priorities;
 mod quotas;
 mod scene;
 mod seen;

@@ -7,9 +7,9 @@ use super::class::{Class, ClassId};
 use super::conflicts::HOST;
 use super::limits::{AntiAffinityKeys, Excess, MOST_CLASSES, has_too_many_subgroups};
 use super::quota::{self, Expected};
-use crate::model::{Membership, Name, Pod, QuotaTraits, Template};
+use crate::model::{Membership, Name, Pod, Template};
 use crate::policy::Budget;
-use crate::view::{HostId, MembersToCome, View};
+use crate::view::{ExpectedPriority, HostId, MembersToCome, View};
 
 /// The members of a group at one moment.
 pub struct Members<'a> {
@@ -17,7 +17,7 @@ pub struct Members<'a> {
     pub membership: &'a Membership,
     /// The priority at which room is looked for.
     pub priority: i32,
-    /// Whether the group may have others evicted: every member that is known may.
+    /// Whether the group may have others evicted: every member may, as far as is known.
     pub may_preempt: bool,
     /// The cluster that they are members in.
     pub view: &'a View,
@@ -92,7 +92,8 @@ impl<'a> Members<'a> {
             return;
         }
         for Expected { class, priority, .. } in expected {
-            self.priority = self.priority.min(priority);
+            self.priority = self.priority.min(priority.value);
+            self.may_preempt &= priority.may_preempt;
             if self.add(class, keys).is_none() {
                 return;
             }
@@ -265,22 +266,21 @@ impl<'a> Counted<'a> {
     fn expected(&self, template: Option<&'a Template>, index: u32) -> Expected<'a> {
         let subgroup = self.subgroup(index);
         let Some(template) = template else {
-            return Expected::like(self.like, Class::like(self.like, subgroup), self.like.priority);
+            let priority = ExpectedPriority::of(self.like);
+            return Expected::like(self.like, Class::like(self.like, subgroup), priority);
         };
         let class = Class::of_template(template, self.to_come.labels(template, index), subgroup);
-        let priority = template.priority(self.like);
-        match self.to_come.example(template) {
+        let example = self.to_come.example(template);
+        let priority = self.view.expected_priority(template, example.unwrap_or(self.like));
+        match example {
             Some(example) => {
                 Expected::like(example, Class { requests: &example.requests, ..class }, priority)
             }
             None => Expected {
                 class,
                 priority,
-                traits: QuotaTraits {
-                    priority_class: template.priority_class.clone(),
-                    is_best_effort: template.named.is_best_effort,
-                    has_deadline: template.has_deadline,
-                },
+                is_best_effort: template.named.is_best_effort,
+                has_deadline: template.has_deadline,
                 named: Some(template.named),
             },
         }

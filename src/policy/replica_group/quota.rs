@@ -13,24 +13,33 @@ use crate::ledger::Reservation;
 use crate::model::pod_requests::Named;
 use crate::model::resource_quota::{Counted, QuotaLimit};
 use crate::model::{GroupKey, Pod, QuotaTraits, ResourceQuota};
-use crate::view::View;
+use crate::view::{ExpectedPriority, View};
 
 /// Members that do not exist yet and are alike.
 pub struct Expected<'a> {
     /// What they ask for, and how many they are.
     pub class: Class<'a>,
-    /// The priority that each will have.
-    pub priority: i32,
-    /// By what quotas will tell them apart.
-    pub traits: QuotaTraits,
+    /// How important each will be.
+    pub priority: ExpectedPriority,
+    /// Whether they request neither CPU nor memory.
+    pub is_best_effort: bool,
+    /// Whether they may run for a certain time only.
+    pub has_deadline: bool,
     /// What their containers say, if none of them has been created yet.
     pub named: Option<Named>,
 }
 
 impl<'a> Expected<'a> {
     /// One like a pod that exists.
-    pub fn like(pod: &Pod, class: Class<'a>, priority: i32) -> Self {
-        Self { class, priority, traits: QuotaTraits::of(pod), named: None }
+    pub fn like(pod: &Pod, class: Class<'a>, priority: ExpectedPriority) -> Self {
+        let Pod { is_best_effort, has_deadline, .. } = *pod;
+        Self { class, priority, is_best_effort, has_deadline, named: None }
+    }
+
+    /// By what quotas will tell them apart.
+    fn traits(&self) -> QuotaTraits {
+        let (is_best_effort, has_deadline) = (self.is_best_effort, self.has_deadline);
+        QuotaTraits { priority_class: self.priority.class.clone(), is_best_effort, has_deadline }
     }
 }
 
@@ -41,7 +50,7 @@ pub fn allows(expected: &[Expected<'_>], own: &GroupKey, view: &View) -> bool {
 }
 
 fn admits(quota: &ResourceQuota, expected: &[Expected<'_>], own: &GroupKey, view: &View) -> bool {
-    let counted = || expected.iter().filter(|expected| quota.counts(&expected.traits));
+    let counted = || expected.iter().filter(|expected| quota.counts(&expected.traits()));
     quota.limits.iter().all(|limit| {
         let amounts = counted().map(|expected| {
             i128::from(limit.of.of_pod(expected.class.requests)) * (expected.class.count as i128)
