@@ -6,7 +6,9 @@ mod constraints;
 mod group_objects;
 pub mod interner;
 mod limit_ranges;
+mod priority_classes;
 mod quantities;
+mod resource_quotas;
 mod resources;
 mod shapes;
 mod volumes;
@@ -101,6 +103,8 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
         Kind::PersistentVolume => Object::PersistentVolume(Arc::new(volumes::volume(text, interner)?)),
         Kind::StorageClass => Object::StorageClass(Arc::new(volumes::class(text, interner)?)),
         Kind::LimitRange => Object::LimitRange(Arc::new(limit_ranges::read(text, interner)?)),
+        Kind::ResourceQuota => Object::ResourceQuota(Arc::new(resource_quotas::read(text, interner)?)),
+        Kind::PriorityClass => Object::PriorityClass(Arc::new(priority_classes::read(text, interner)?)),
         Kind::Group(kind) => {
             let json::Named { metadata } = serde_json::from_str(text)?;
             let key = key_of(&metadata, interner);
@@ -125,13 +129,21 @@ fn template(mut object: json::PodTemplate, namespace: &Name, interner: &Interner
     Template {
         labels,
         requests: interner.resources(by_container.to_resources()),
+        named: by_container.named(),
         by_container: Arc::new(by_container),
         requirements: interner.requirements(requirements_of(spec)),
         anti_affinity: anti_affinity_terms(spec, namespace, interner),
         constraints: constraints::of_template(spec, namespace, interner),
         volumes: constraints::template_volumes(spec, interner),
         priority_class: priority_class(spec, interner),
+        priority: spec.priority,
+        may_preempt: spec.preemption_policy.as_deref().map(|policy| policy != "Never"),
+        has_deadline: has_deadline(spec),
     }
+}
+
+fn has_deadline(spec: &json::PodSpec) -> bool {
+    spec.active_deadline_seconds.is_some_and(|seconds| seconds >= 0)
 }
 
 /// Seconds since the epoch; 0 if nobody says.
@@ -155,7 +167,7 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
     let key = key_of(meta, interner);
     let labels = interner.labels(meta.labels.iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v)));
     let annotations = meta.annotations.iter().flat_map(|annotations| &annotations.0).map(|(k, v)| (k, v));
-    let (requests, allocated) = resources::of_pod(object, interner);
+    let (requests, allocated, is_best_effort) = resources::of_pod(object, interner);
     let requests = interner.resources(requests);
     // Mostly the same, and then one look-up less.
     let allocated = if *requests == allocated { requests.clone() } else { interner.resources(allocated) };
@@ -181,6 +193,8 @@ pub fn pod(object: &PodObject, interner: &Interner) -> Pod {
         priority_class: spec.and_then(|spec| priority_class(spec, interner)),
         priority: spec.and_then(|spec| spec.priority).unwrap_or_default(),
         controller: controller(meta, interner),
+        is_best_effort,
+        has_deadline: spec.is_some_and(has_deadline),
         may_preempt: spec.and_then(|spec| spec.preemption_policy.as_deref()) != Some("Never"),
         in_tree_group: spec.is_some_and(|spec| spec.scheduling_group.is_some()),
         has_spread_constraints: spec

@@ -132,6 +132,8 @@ pub trait Policy: Send + Sync {
 pub enum Owed {
     /// Nothing: nobody is missing.
     Nothing(Arc<GroupKey>),
+    /// Nothing for now: quotas do not let those be created that are missing. It is to be looked at again when they may.
+    NotCreatable(Arc<GroupKey>),
     /// Room for those that are.
     Room(Reservation),
     /// More than there is, so nothing; it is to be looked at again when room is made.

@@ -14,6 +14,8 @@ mod ids;
 mod namespaced;
 mod outdated;
 mod pod_index;
+mod priorities;
+mod quotas;
 mod topologies;
 mod volumes;
 
@@ -31,12 +33,14 @@ use self::hosts::Hosts;
 pub use self::ids::{DomainId, HostId};
 pub use self::namespaced::Namespaced;
 use self::pod_index::PodIndex;
+pub use self::priorities::ExpectedPriority;
+use self::quotas::Quotas;
 use self::topologies::Topologies;
 use self::volumes::Volumes;
 use crate::ledger::{Ledger, Phase};
 use crate::model::{
-    GroupKey, GroupObject, Kind, LimitRange, Name, Namespace, Node, Object, ObjectKey, Pod, Recogniser,
-    Service, Uid, Workload,
+    GroupKey, GroupObject, Kind, LimitRange, Name, Namespace, Node, Object, ObjectKey, Pod, PriorityClass,
+    Recogniser, Service, Uid, Workload,
 };
 
 /// Everything a decision may depend on.
@@ -55,6 +59,8 @@ pub struct View {
     /// Claims, volumes and storage classes.
     volumes: Volumes,
     limit_ranges: Namespaced<LimitRange>,
+    quotas: Quotas,
+    priority_classes: Namespaced<PriorityClass>,
     ledger: Ledger,
     /// Pods on no node yet, by the node that is to take them: preemption made room there, or kube-scheduler
     /// is about to bind them to it.
@@ -303,6 +309,8 @@ impl View {
             Kind::PersistentVolume => self.volumes.persistent.len(),
             Kind::StorageClass => self.volumes.classes.len(),
             Kind::LimitRange => self.limit_ranges.len(),
+            Kind::ResourceQuota => self.quotas.objects.len(),
+            Kind::PriorityClass => self.priority_classes.len(),
             Kind::Group(_) => self.group_objects.get(&kind).map_or(0, Namespaced::len),
         }
     }
@@ -326,6 +334,8 @@ impl View {
             }
             Kind::StorageClass => self.volumes.classes.iter().cloned().map(Object::StorageClass).collect(),
             Kind::LimitRange => self.limit_ranges.iter().cloned().map(Object::LimitRange).collect(),
+            Kind::ResourceQuota => self.quotas.objects.iter().cloned().map(Object::ResourceQuota).collect(),
+            Kind::PriorityClass => self.priority_classes.iter().cloned().map(Object::PriorityClass).collect(),
             Kind::Group(group) => {
                 let objects = self.group_objects.get(&kind).into_iter().flat_map(Namespaced::iter);
                 objects.map(|object| Object::Group(group, object.clone())).collect()

@@ -149,6 +149,10 @@ impl Reason {
                 "Room for `replicaGroups.limits.slotsPerNamespace` members still to come is kept in this namespace already.",
                 "Wait until a group of the namespace is complete, or ask the operator to raise the limit.",
             ),
+            Reason::QuotaTooSmall => entry(
+                "The ResourceQuotas of the namespace do not let all members of the group be created that are still to come.",
+                "Raise the quota, make the group smaller, or delete what uses the quota.",
+            ),
             Reason::InvalidGroupSize => entry(
                 "The annotation `berth.dev/group-size` is no number from 1 to 10000.",
                 "Correct the annotation.",

@@ -113,6 +113,8 @@ reasons! {
     GroupTooLarge: REPLICA_GROUP, Final;
     /// All the room that may be kept for groups of the namespace is kept already.
     NamespaceSlotsUsedUp: REPLICA_GROUP, Final;
+    /// The namespace's quotas do not let all members be created.
+    QuotaTooSmall: REPLICA_GROUP, Final;
     /// The annotation `berth.dev/group-size` makes no sense.
     InvalidGroupSize: REPLICA_GROUP, Final;
     /// The annotation `berth.dev/group-index` makes no sense.
@@ -175,6 +177,7 @@ impl Reason {
             | Reason::OutsideGroupDomain
             | Reason::GroupLabelMissing => 5,
             Reason::GroupTooLarge
+            | Reason::QuotaTooSmall
             | Reason::InvalidGroupSize
             | Reason::InvalidGroupIndex
             | Reason::InvalidExclusive

@@ -16,15 +16,17 @@ use crate::model::{Name, PodRequests, Quantity, Resources};
 
 type Amounts<'a> = pod_requests::Amounts<&'a str>;
 
-/// What a pod asks for while it is to be placed, and what it takes once it is.
-pub fn of_pod(pod: &PodObject, interner: &Interner) -> (Resources, Resources) {
-    let Some(spec) = &pod.spec else { return (Resources::default(), Resources::default()) };
-    let specified = requests(spec, None).total();
+/// What a pod asks for while it is to be placed, what it takes once it is, and whether it asks for neither CPU nor memory.
+/// What it is limited to it asks for: the API server sees to that.
+pub fn of_pod(pod: &PodObject, interner: &Interner) -> (Resources, Resources, bool) {
+    let Some(spec) = &pod.spec else { return (Resources::default(), Resources::default(), true) };
+    let by_container = requests(spec, None);
+    let specified = by_container.total();
     let asked = resources(&specified, interner, |amount| amount.max(0));
     let told = pod.status.as_ref().filter(|status| status.tells_of_resources());
     let in_force = told.map_or(specified, |_| requests(spec, told).total());
     let taken = resources(&in_force, interner, |amount| amount);
-    (asked, taken)
+    (asked, taken, by_container.named().is_best_effort)
 }
 
 /// Requests that are not given are what the limits say: so the API server completes a pod when it is created, but not the

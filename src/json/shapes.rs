@@ -167,6 +167,7 @@ pub struct PodSpec {
     pub topology_spread_constraints: Option<Vec<IgnoredAny>>,
     pub scheduling_group: Option<IgnoredAny>,
     pub preemption_policy: Option<String>,
+    pub active_deadline_seconds: Option<i64>,
     pub node_selector: Option<StringMap>,
     pub affinity: Option<Affinity>,
     pub tolerations: Option<Vec<TolerationObject>>,

@@ -28,6 +28,10 @@ pub enum Kind {
     StorageClass,
     /// What members of groups will request that say nothing.
     LimitRange,
+    /// What members of groups may use that do not exist yet.
+    ResourceQuota,
+    /// How important members of groups will be that do not exist yet.
+    PriorityClass,
     /// Objects that stand behind the groups of a source, see [`Source::kind`].
     Group(GroupKind),
 }
@@ -60,7 +64,7 @@ impl GroupKind {
 }
 
 /// The kinds that do not depend on group sources.
-const PLAIN: [Kind; 11] = [
+const PLAIN: [Kind; 13] = [
     Kind::Node,
     Kind::Pod,
     Kind::Namespace,
@@ -72,6 +76,8 @@ const PLAIN: [Kind; 11] = [
     Kind::PersistentVolume,
     Kind::StorageClass,
     Kind::LimitRange,
+    Kind::ResourceQuota,
+    Kind::PriorityClass,
 ];
 
 impl Kind {
@@ -108,6 +114,8 @@ impl Kind {
             Kind::PersistentVolume => "PersistentVolume",
             Kind::StorageClass => "StorageClass",
             Kind::LimitRange => "LimitRange",
+            Kind::ResourceQuota => "ResourceQuota",
+            Kind::PriorityClass => "PriorityClass",
             Kind::Group(kind) => kind.kind.name,
         }
     }
@@ -122,9 +130,11 @@ impl Kind {
             | Kind::ReplicationController
             | Kind::PersistentVolumeClaim
             | Kind::PersistentVolume
-            | Kind::LimitRange => "",
+            | Kind::LimitRange
+            | Kind::ResourceQuota => "",
             Kind::ReplicaSet | Kind::StatefulSet => "apps",
             Kind::StorageClass => "storage.k8s.io",
+            Kind::PriorityClass => "scheduling.k8s.io",
             Kind::Group(kind) => kind.kind.group,
         }
     }
@@ -143,6 +153,8 @@ impl Kind {
             Kind::PersistentVolume => "persistentvolumes",
             Kind::StorageClass => "storageclasses",
             Kind::LimitRange => "limitranges",
+            Kind::ResourceQuota => "resourcequotas",
+            Kind::PriorityClass => "priorityclasses",
             Kind::Group(kind) => kind.kind.plural,
         }
     }
@@ -161,16 +173,21 @@ impl Kind {
             | Kind::PersistentVolumeClaim
             | Kind::PersistentVolume
             | Kind::StorageClass
-            | Kind::LimitRange => true,
+            | Kind::LimitRange
+            | Kind::ResourceQuota
+            | Kind::PriorityClass => true,
         }
     }
 
     /// Whether all it tells is what members of replica groups demand: where there are no groups it is not watched.
     pub const fn is_for_members(self) -> bool {
         match self {
-            Kind::PersistentVolumeClaim | Kind::PersistentVolume | Kind::StorageClass | Kind::LimitRange => {
-                true
-            }
+            Kind::PersistentVolumeClaim
+            | Kind::PersistentVolume
+            | Kind::StorageClass
+            | Kind::LimitRange
+            | Kind::ResourceQuota
+            | Kind::PriorityClass => true,
             Kind::Node
             | Kind::Pod
             | Kind::Namespace
@@ -220,6 +237,8 @@ mod tests {
             ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", Source::LeaderWorkerSet.kind()),
             ("v1", "PersistentVolumeClaim", Some(Kind::PersistentVolumeClaim)),
             ("storage.k8s.io/v1", "StorageClass", Some(Kind::StorageClass)),
+            ("v1", "ResourceQuota", Some(Kind::ResourceQuota)),
+            ("scheduling.k8s.io/v1", "PriorityClass", Some(Kind::PriorityClass)),
             ("v1", "ConfigMap", None),
         ] {
             assert_eq!(Kind::recognise(api_version, kind), expected, "{api_version} {kind}");

@@ -39,6 +39,10 @@ pub struct Pod {
     pub priority_class: Option<Name>,
     /// Its priority; absent means 0.
     pub priority: i32,
+    /// Whether nothing in it requests CPU or memory.
+    pub is_best_effort: bool,
+    /// Whether it may run for a certain time only.
+    pub has_deadline: bool,
     /// Whether others may be evicted for it.
     pub may_preempt: bool,
     /// The object that controls it.
@@ -119,6 +123,8 @@ impl Pod {
             gated: false,
             priority_class: None,
             priority: 0,
+            is_best_effort: false,
+            has_deadline: false,
             may_preempt: true,
             controller: None,
             group: None,

@@ -38,6 +38,17 @@ pub struct InitContainer<K> {
     pub requests: Amounts<K>,
 }
 
+/// What quotas want to know of a pod's requests beside amounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Whether nothing requests CPU or memory.
+    pub is_best_effort: bool,
+    /// Whether every container says how much CPU it requests, or the pod as a whole does.
+    pub cpu_by_all: bool,
+    /// The same for memory.
+    pub memory_by_all: bool,
+}
+
 impl<K: Ord + Clone + Borrow<str>> PodRequests<K> {
     /// What the pod requests.
     pub fn total(&self) -> Amounts<K> {
@@ -70,6 +81,26 @@ impl<K: Ord + Clone + Borrow<str>> PodRequests<K> {
             for (name, amount) in defaults {
                 requests.entry(name.clone()).or_insert(*amount);
             }
+        }
+    }
+
+    /// What quotas want to know of it beside amounts.
+    pub fn named(&self) -> Named {
+        let containers = || {
+            let init = self.init_containers.iter().map(|container| &container.requests);
+            self.containers.iter().chain(init)
+        };
+        let is_something = |amounts: &Amounts<K>, name: &str| {
+            amounts.get(name).is_some_and(|amount| amount.saturating_milli_value() > 0)
+        };
+        let requested =
+            |amounts: &Amounts<K>| is_something(amounts, "cpu") || is_something(amounts, "memory");
+        let by_all =
+            |name: &str| !self.as_a_whole.is_empty() || containers().all(|one| one.contains_key(name));
+        Named {
+            is_best_effort: !containers().chain([&self.as_a_whole]).any(requested),
+            cpu_by_all: by_all("cpu"),
+            memory_by_all: by_all("memory"),
         }
     }
 

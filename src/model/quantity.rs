@@ -51,6 +51,29 @@ impl Quantity {
         self.scaled(MILLI)
     }
 
+    /// The quantity in units; what has no room is as much as has.
+    pub(crate) fn saturating_value(self) -> i64 {
+        self.saturating(0)
+    }
+
+    /// The quantity in thousandths; what has no room is as much as has.
+    pub(crate) fn saturating_milli_value(self) -> i64 {
+        self.saturating(MILLI)
+    }
+
+    fn saturating(self, to: i32) -> i64 {
+        let furthest = |negative: bool| if negative { i64::MIN } else { i64::MAX };
+        let Some((value, scale)) = self.digits() else { return furthest(self.beyond() < 0) };
+        let scaled = if scale < to {
+            // Beyond that power nothing is left but the fraction.
+            let divisor = 10i128.checked_pow(scale.abs_diff(to)).unwrap_or(i128::MAX);
+            Some(value / divisor + i128::from(value % divisor > 0))
+        } else {
+            raise_long(value, scale, to)
+        };
+        scaled.and_then(|scaled| i64::try_from(scaled).ok()).unwrap_or_else(|| furthest(value < 0))
+    }
+
     fn scaled(self, to: i32) -> i64 {
         match self.0 {
             Form::Short { value, scale } if scale < to => round_away(value, to - scale),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::kind::GroupKind;
 use super::{
-    GroupObject, Kind, Labels, LimitRange, Name, Node, ObjectKey, PersistentVolume, Pod, Selector,
-    StorageClass, VolumeClaim,
+    GroupObject, Kind, Labels, LimitRange, Name, Node, ObjectKey, PersistentVolume, Pod, PriorityClass,
+    ResourceQuota, Selector, StorageClass, VolumeClaim,
 };
 
 /// What Berth keeps of a Service.
@@ -58,6 +58,10 @@ pub enum Object {
     StorageClass(Arc<StorageClass>),
     /// A limit range.
     LimitRange(Arc<LimitRange>),
+    /// A resource quota.
+    ResourceQuota(Arc<ResourceQuota>),
+    /// A priority class.
+    PriorityClass(Arc<PriorityClass>),
     /// An object that stands behind groups.
     Group(GroupKind, Arc<GroupObject>),
 }
@@ -75,6 +79,8 @@ impl Object {
             Object::PersistentVolume(_) => Kind::PersistentVolume,
             Object::StorageClass(_) => Kind::StorageClass,
             Object::LimitRange(_) => Kind::LimitRange,
+            Object::ResourceQuota(_) => Kind::ResourceQuota,
+            Object::PriorityClass(_) => Kind::PriorityClass,
             Object::Group(kind, _) => Kind::Group(*kind),
         }
     }
@@ -91,6 +97,8 @@ impl Object {
             Object::PersistentVolume(object) => object.key.clone(),
             Object::StorageClass(object) => object.key.clone(),
             Object::LimitRange(object) => object.key.clone(),
+            Object::ResourceQuota(object) => object.key.clone(),
+            Object::PriorityClass(object) => object.key.clone(),
             Object::Group(_, object) => object.key.clone(),
         }
     }

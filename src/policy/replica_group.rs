@@ -4,6 +4,7 @@
 //!   members        who belongs to the group: in place, waiting, still to come; alike ones form a class
 //!     limits         how complicated a group may be
 //!     siblings       members to come of controllers that make all their pods from one template
+//!     quota          whether members still to come may be created
 //!   problem        what both phases work on:
 //!     availability   what is left on a host, the one rule for it
 //!     conflicts      required anti-affinity and host ports, among members and with others
@@ -59,6 +60,7 @@ mod own_hosts;
 mod packing;
 mod preempting;
 mod problem;
+mod quota;
 mod rank;
 mod reasons;
 mod reserved;
@@ -178,7 +180,12 @@ impl Prepared for Case<'_> {
 
     fn filter(&self, question: &Question<'_>, decision: &mut Decision) {
         match self {
-            Case::Refused(reason) => decision.reject_all(*reason),
+            Case::Refused(reason) => {
+                decision.reject_all(*reason);
+                if *reason == Reason::QuotaTooSmall {
+                    release_unless_under_way(question, decision);
+                }
+            }
             Case::Member(members, settings) => {
                 match Search::new(members, Some(question.pod), question.view, settings, question.budget) {
                     Some(search) => Member { search, question }.filter(decision),
@@ -200,6 +207,16 @@ impl Prepared for Case<'_> {
         if let Case::Score(packing) = self {
             score::prioritize(*packing, question, scores);
         }
+    }
+}
+
+/// Gives back what was reserved for a group before it was refused, unless a member is on its way to it.
+fn release_unless_under_way(question: &Question<'_>, decision: &mut Decision) {
+    let (ledger, group) = (question.view.ledger(), question.pod.group.as_ref().map(|own| &own.group));
+    if let Some(group) = group.filter(|group| !ledger.has_member_of(group))
+        && ledger.reservations().of(group).is_some()
+    {
+        decision.reserve(Reservation::nothing(group.clone()));
     }
 }
 

@@ -79,6 +79,10 @@ fn update_once(
     for owed in others.into_iter().chain(rooms) {
         match owed {
             Owed::Nothing(group) => view.release_unless_under_way(&group),
+            Owed::NotCreatable(group) => {
+                view.release(&group);
+                view.look_again_when_room_is_made(group);
+            }
             Owed::Room(room) => view.reserve(room, life(config)),
             Owed::Short(group) => view.go_short(group),
             Owed::Undecided(group) => view.look_again_when_room_is_made(group),

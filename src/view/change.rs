@@ -199,6 +199,8 @@ impl View {
             Object::PersistentVolume(object) => self.volumes.persistent.insert(key, object),
             Object::StorageClass(object) => self.volumes.classes.insert(key, object),
             Object::LimitRange(object) => self.set_limit_range(&key, Some(object)),
+            Object::ResourceQuota(object) => self.set_quota(&key, Some(object)),
+            Object::PriorityClass(object) => self.set_priority_class(&key, Some(object)),
             Object::Group(kind, object) => self.set_group_object(kind, &key, Some(object)),
         }
     }
@@ -226,6 +228,8 @@ impl View {
             Kind::PersistentVolume => self.volumes.persistent.remove(key),
             Kind::StorageClass => self.volumes.classes.remove(key),
             Kind::LimitRange => self.set_limit_range(key, None),
+            Kind::ResourceQuota => self.set_quota(key, None),
+            Kind::PriorityClass => self.set_priority_class(key, None),
             Kind::Group(kind) => self.set_group_object(kind, key, None),
         }
     }
@@ -275,7 +279,8 @@ impl View {
             } else {
                 view.ledger.observe(&pod)
             };
-            view.pods.insert(pod.uid.clone(), pod);
+            let known = view.pods.insert(pod.uid.clone(), pod.clone());
+            view.quotas.recount(known.as_deref(), Some(&pod));
             cause
         }));
         match &group {
@@ -311,6 +316,7 @@ impl View {
         dropped.extend(self.keeping_places(uid, |view| {
             if let Some(pod) = view.pods.remove(uid) {
                 view.pod_names.remove(&pod.key);
+                view.quotas.recount(Some(&pod), None);
             }
             view.ledger.delete(uid)
         }));

@@ -63,6 +63,17 @@ impl View {
         }
     }
 
+    /// Outdates groups for which something is reserved, or to which more is owed than they have: members still to come are
+    /// not what they were.
+    pub(super) fn outdate_incomplete_groups(&mut self, is_concerned: impl Fn(&GroupKey) -> bool) {
+        let reserved = self.ledger.reservations().iter().map(|kept| &kept.group);
+        let incomplete = reserved.chain(&self.short).filter(|group| is_concerned(group));
+        let incomplete: Vec<_> = incomplete.cloned().collect();
+        for group in incomplete {
+            self.outdate(&group);
+        }
+    }
+
     /// Nothing is owed to a group of which nobody has a place, unless something was reserved for it.
     fn outdate(&mut self, group: &Arc<GroupKey>) {
         if self.placed_members(group).len() > 0 || self.ledger.reservations().of(group).is_some() {

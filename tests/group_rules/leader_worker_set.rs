@@ -24,7 +24,7 @@ pub fn leader(group: usize, revision: &str) -> Value {
     member(group, 0, revision, &json!({"cpu": "1"}))
 }
 
-fn worker(group: usize, at: usize, revision: &str) -> Value {
+pub fn worker(group: usize, at: usize, revision: &str) -> Value {
     member(group, at, revision, &json!({"cpu": "1", "nvidia.com/gpu": "8"}))
 }
 
@@ -38,7 +38,7 @@ pub fn set(worker: &Value) -> Value {
             "workerTemplate": worker}}})
 }
 
-fn gpu_worker() -> Value {
+pub fn gpu_worker() -> Value {
     json!({"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1", "nvidia.com/gpu": "8"}}}]}})
 }
 

@@ -12,6 +12,8 @@ mod levels;
 mod limits;
 mod losses;
 mod preempting;
+mod priorities;
+mod quotas;
 mod scene;
 mod seen;
 mod shapes;

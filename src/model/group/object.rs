@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::TopologyRequest;
-use crate::model::pod_requests::Amounts;
+use crate::model::pod_requests::{Amounts, Named};
 use crate::model::{
-    AntiAffinityTerm, Labels, Name, ObjectKey, Pod, PodConstraints, PodRequests, Requirements, Resources,
+    AntiAffinityTerm, Labels, Name, ObjectKey, PodConstraints, PodRequests, Requirements, Resources,
     TemplateVolume,
 };
 
@@ -88,6 +88,8 @@ pub struct Template {
     pub requests: Arc<Resources>,
     /// What its containers will ask for, if nobody adds to it.
     pub by_container: Arc<PodRequests<Name>>,
+    /// What quotas want to know of that beside amounts.
+    pub named: Named,
     /// What it will ask of a node.
     pub requirements: Arc<Requirements>,
     /// Its terms of required anti-affinity.
@@ -98,19 +100,20 @@ pub struct Template {
     pub volumes: Box<[TemplateVolume]>,
     /// The name of its priority class.
     pub priority_class: Option<Name>,
+    /// Its priority, if it says so itself.
+    pub priority: Option<i32>,
+    /// Whether others may be evicted for it, if it says so itself.
+    pub may_preempt: Option<bool>,
+    /// Whether it may run for a certain time only.
+    pub has_deadline: bool,
 }
 
 impl Template {
-    /// The priority that it will have; `like` is another pod of its group. Priority classes are not watched: of one that
-    /// is not that pod's, no more than the usual default is expected.
-    pub fn priority(&self, like: &Pod) -> i32 {
-        if self.priority_class == like.priority_class { like.priority } else { like.priority.min(0) }
-    }
-
     /// What it will ask for where containers that say nothing ask for this.
     fn fill_in(&mut self, defaults: &Amounts<Name>) {
         let mut requests = PodRequests::clone(&self.by_container);
         requests.fill_in(defaults);
         self.requests = Arc::new(requests.to_resources());
+        self.named = requests.named();
     }
 }

@@ -84,3 +84,19 @@ fn sums_and_maxima_are_exact() {
     let equal = Quantity::parse("1k").zip(Quantity::parse("1e3"));
     assert_eq!(equal.map(|(a, b)| a.compare(b)), Some(Equal));
 }
+
+#[test]
+fn what_has_no_room_is_as_much_as_has() {
+    for (text, expected) in [
+        ("1500m", (2, 1_500)),
+        ("3Ki", (3_072, 3_072_000)),
+        ("1n", (1, 1)),
+        ("9e18", (9_000_000_000_000_000_000, i64::MAX)),
+        ("1e40", (i64::MAX, i64::MAX)),
+        ("-1e60", (i64::MIN, i64::MIN)),
+        ("0", (0, 0)),
+    ] {
+        let quantity = Quantity::parse(text).expect("well-formed");
+        assert_eq!((quantity.saturating_value(), quantity.saturating_milli_value()), expected, "{text}");
+    }
+}

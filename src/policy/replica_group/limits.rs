@@ -28,6 +28,8 @@ pub enum Excess {
     Subgroups,
     /// Terms of required anti-affinity, or topology keys in them.
     Terms,
+    /// Members that do not exist yet, for what is left of the namespace's quotas.
+    ForQuota,
 }
 
 /// Whether a group of so many members has too many subgroups.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::class::{Class, ClassId};
 use super::conflicts::HOST;
 use super::limits::{AntiAffinityKeys, Excess, MOST_CLASSES, has_too_many_subgroups};
+use super::quota::{self, Expected};
 use super::siblings::Siblings;
 use crate::model::{Membership, Name, Pod, Template};
 use crate::policy::Budget;
-use crate::view::{HostId, MembersToCome, View};
+use crate::view::{ExpectedPriority, HostId, MembersToCome, View};
 
 /// The members of a group at one moment.
 pub struct Members<'a> {
@@ -17,7 +18,7 @@ pub struct Members<'a> {
     pub membership: &'a Membership,
     /// The priority at which room is looked for.
     pub priority: i32,
-    /// Whether the group may have others evicted: every member that is known may.
+    /// Whether the group may have others evicted: every member may, as far as is known.
     pub may_preempt: bool,
     /// The cluster that they are members in.
     pub view: &'a View,
@@ -33,6 +34,9 @@ pub struct Members<'a> {
     pub undescribed: usize,
     /// What the group has too many of: then `missing` does not tell everything, and no room is looked for.
     pub excess: Option<Excess>,
+    /// Whether the namespace's quotas do not let those be created that are still to come. They are not among the missing:
+    /// no room is kept for them while others are in place, and without those nobody is let in.
+    pub are_not_creatable: bool,
 }
 
 /// A member that has a place.
@@ -84,10 +88,16 @@ impl<'a> Members<'a> {
     }
 
     fn add_those_to_come(&mut self, counted: Counted<'a>, keys: &mut AntiAffinityKeys<'a>) {
-        let (classes, undescribed) = counted.still_to_come(self.placed.len());
+        let (expected, undescribed) = counted.still_to_come(self.placed.len());
         self.undescribed = undescribed;
-        for (class, priority) in classes {
-            self.priority = self.priority.min(priority);
+        if !quota::allows(&expected, &self.membership.group, self.view) {
+            self.are_not_creatable = true;
+            self.excess = self.placed.is_empty().then_some(Excess::ForQuota);
+            return;
+        }
+        for Expected { class, priority, .. } in expected {
+            self.priority = self.priority.min(priority.value);
+            self.may_preempt &= priority.may_preempt;
             if self.add(class, keys).is_none() {
                 return;
             }
@@ -126,6 +136,7 @@ impl<'a> Members<'a> {
             missing: Vec::new(),
             asking: None,
             undescribed: 0,
+            are_not_creatable: false,
             excess: has_too_many_subgroups(size, membership.subgroup.as_ref()).then_some(Excess::Subgroups),
         })
     }
@@ -230,13 +241,13 @@ impl<'a> Counted<'a> {
     }
 
     /// Members that nobody has seen yet, those of one template and subgroup together, and how many of them nobody describes.
-    fn still_to_come(self, placed: usize) -> (Vec<(Class<'a>, i32)>, usize) {
+    fn still_to_come(self, placed: usize) -> (Vec<Expected<'a>>, usize) {
         let known = placed + self.waiting + self.finished;
         let unseen = (self.size as usize).saturating_sub(known);
         let numbers = (0..self.size).filter(|index| !self.indexes.contains(index));
         // Members that carry no numbers leave none free.
         let unknown = numbers.chain(std::iter::repeat(self.size)).take(unseen);
-        let mut classes: Vec<(Class<'a>, i32)> = Vec::new();
+        let mut classes: Vec<Expected<'a>> = Vec::new();
         let mut known = HashMap::new();
         let (mut siblings, mut undescribed) = (None, 0);
         for index in unknown {
@@ -255,13 +266,13 @@ impl<'a> Counted<'a> {
             let kind = (template.map(std::ptr::from_ref), std::ptr::from_ref(like), index == 0, subgroup);
             // Volumes are mostly the same for all of them.
             let of_kind: &mut Vec<usize> = known.entry(kind).or_default();
-            let at = of_kind.iter().find(|at| classes[**at].0.volumes == volumes).copied();
-            if let Some((class, _)) = at.and_then(|at| classes.get_mut(at)) {
+            let at = of_kind.iter().find(|at| classes[**at].class.volumes == volumes).copied();
+            if let Some(Expected { class, .. }) = at.and_then(|at| classes.get_mut(at)) {
                 class.count += 1;
             } else {
                 of_kind.push(classes.len());
-                let priority = template.map_or(like.priority, |template| template.priority(self.like));
-                classes.push((self.expected(template, like, index).with_volumes(volumes), priority));
+                let expected = self.expected(template, like, index);
+                classes.push(Expected { class: expected.class.with_volumes(volumes), ..expected });
             }
         }
         (classes, undescribed)
@@ -273,13 +284,25 @@ impl<'a> Counted<'a> {
 
     /// A member that nobody has seen yet: as its set describes it, with what was added to one that was made so, else like
     /// one that is there.
-    fn expected(&self, template: Option<&'a Template>, like: &'a Pod, index: u32) -> Class<'a> {
+    fn expected(&self, template: Option<&'a Template>, like: &'a Pod, index: u32) -> Expected<'a> {
         let subgroup = self.subgroup(index);
-        let Some(template) = template else { return Class::like(like, subgroup) };
+        let Some(template) = template else {
+            return Expected::like(like, Class::like(like, subgroup), ExpectedPriority::of(like));
+        };
         let class = Class::of_template(template, self.to_come.labels(template, index), subgroup);
-        match self.to_come.example(template) {
-            Some(example) => Class { requests: &example.requests, ..class },
-            None => class,
+        let example = self.to_come.example(template);
+        let priority = self.view.expected_priority(template, example.unwrap_or(self.like));
+        match example {
+            Some(example) => {
+                Expected::like(example, Class { requests: &example.requests, ..class }, priority)
+            }
+            None => Expected {
+                class,
+                priority,
+                is_best_effort: template.named.is_best_effort,
+                has_deadline: template.has_deadline,
+                named: Some(template.named),
+            },
         }
     }
 }

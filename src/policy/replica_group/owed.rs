@@ -42,7 +42,10 @@ pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> 
         .iter()
         .filter_map(|group| members(group, view, settings))
         .partition(|members| members.missing() == 0);
-    let nothing = complete.iter().map(|members| Owed::Nothing(members.membership.group.clone()));
+    let nothing = complete.iter().map(|members| {
+        let owed = if members.are_not_creatable { Owed::NotCreatable } else { Owed::Nothing };
+        owed(members.membership.group.clone())
+    });
     let reservations = view.ledger().reservations();
     let mut order: Vec<_> = incomplete.iter().collect();
     // Who has slots goes first, so that nobody takes them; then who matters more, then who lacks least.
@@ -123,7 +126,9 @@ impl Division {
 }
 
 fn room(group: &GroupKey, view: &View, settings: &Settings) -> Outcome {
-    let Some(members) = members(group, view, settings) else { return Outcome::None };
+    // A group before it may have taken what was left of a quota.
+    let members = members(group, view, settings).filter(|members| members.missing() > 0);
+    let Some(members) = members else { return Outcome::None };
     let budget = Budget::of_steps(STEPS_PER_GROUP);
     let Some(search) = Search::new(&members, None, view, settings, &budget) else {
         return Outcome::Undecided(Vec::new());
@@ -199,6 +204,33 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_owed_for_members_that_a_quota_does_not_let_be_created() {
+        let racks = || Situation::racks(&[("a", &[8]), ("b", &[8])]);
+        let placed = |index: usize| member("g", index, 3, 2).on("a0").build();
+        let quota = |pods: u32| {
+            format!(
+                r#"{{"apiVersion":"v1","kind":"ResourceQuota","metadata":{{"name":"q","namespace":"default"}},
+                "spec":{{"hard":{{"pods":"{pods}"}}}}}}"#
+            )
+        };
+        for (name, situation, expected) in [
+            (
+                "a quota does not let the rest be created",
+                racks().with(placed(0)).with_object(&quota(2)),
+                Some("not creatable"),
+            ),
+            ("a quota lets it be created", racks().with(placed(0)).with_object(&quota(3)), Some("a0 a0")),
+            (
+                "of the rest one exists",
+                racks().with(placed(0)).with(member("g", 1, 3, 2).build()).with_object(&quota(2)),
+                Some("a0"),
+            ),
+        ] {
+            assert_eq!(owed_to_g(&situation).as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
     fn room_that_does_not_suffice_for_all_is_divided_by_what_is_seen() {
         let racks = || Situation::racks(&[("a", &[8]), ("b", &[8])]);
         let placed = |index: usize| member("g", index, 3, 2).on("a0").build();
@@ -235,6 +267,7 @@ mod tests {
         let owed = to_groups(&situation.with_domains(), &situation.settings, std::slice::from_ref(&group));
         owed.iter().find_map(|owed| match owed {
             Owed::Nothing(_) => Some(String::new()),
+            Owed::NotCreatable(_) => Some("not creatable".to_owned()),
             Owed::Short(short) => (*short == group).then(|| "short".to_owned()),
             Owed::Undecided(_) => Some("undecided".to_owned()),
             Owed::Room(room) => (room.group == group)

@@ -65,5 +65,6 @@ pub fn exceeding(excess: Excess) -> Reason {
         Excess::Classes => Reason::TooManyUnlikeMembers,
         Excess::Subgroups => Reason::TooManySubgroups,
         Excess::Terms => Reason::TooManyAntiAffinityTerms,
+        Excess::ForQuota => Reason::QuotaTooSmall,
     }
 }

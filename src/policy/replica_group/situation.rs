@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::search::{Plan, Search, Settings};
 use crate::config::Packing;
 use crate::decision::{Decision, Detail};
-use crate::fixtures::{PodBuilder, node, pod};
+use crate::fixtures::{PodBuilder, node, object, pod};
 use crate::ledger::{Life, Reservation};
 use crate::model::selector::Requirement;
 use crate::model::{AffinityTerm, AntiAffinityTerm, Name, Object, Pod, PodConstraints, Resources, Selector};
@@ -96,6 +96,12 @@ impl Situation {
     /// With a pod as the watch shows it.
     pub fn with(mut self, pod: Pod) -> Self {
         self.apply(Object::Pod(Arc::new(pod)));
+        self
+    }
+
+    /// With any object, read from JSON.
+    pub fn with_object(mut self, text: &str) -> Self {
+        self.apply(object(text));
         self
     }
 

@@ -60,7 +60,7 @@ fn state(group: &GroupKey, pod: &Pod, view: &View) -> GroupState {
     };
     if anchor(&members, domains).1 {
         GroupState::Split
-    } else if members.missing() == 0 {
+    } else if members.missing() == 0 && !members.are_not_creatable {
         GroupState::Complete
     } else if view.ledger().reservations().of(group).is_some() {
         GroupState::Placing

@@ -62,6 +62,9 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
         Reason::NamespaceSlotsUsedUp => {
             "as much room as replicaGroups.limits.slotsPerNamespace allows is kept in this namespace already"
         }
+        Reason::QuotaTooSmall => {
+            "the namespace's ResourceQuota does not let all members of the replica group be created"
+        }
         Reason::InvalidGroupSize => {
             "annotation berth.dev/group-size of the replica group is no number from 1 to 10000"
         }
