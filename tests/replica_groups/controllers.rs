@@ -21,6 +21,7 @@ impl World<'_> {
         self.truth.groups.push(Group { set, number, size, revision: 0, wanted: true, record });
         let name = self.truth.sets[set].name.clone();
         self.note(|| format!("group {name}-{number} of {size}"));
+        self.create_claims(self.truth.groups.len() - 1, LARGEST);
     }
 
     /// Members that could be created now.
@@ -66,8 +67,8 @@ impl World<'_> {
         let set = &self.truth.sets[group.set];
         let serial = self.truth.created;
         let name = match set.kind {
-            Kind::Annotated => format!("{}-{}-{index}-{serial}", set.name, group.number),
-            Kind::LeaderWorker => format!("{}-{}-{index}", set.name, group.number),
+            Kind::Annotated => format!("{}-{serial}", set.pod_name(group.number, index)),
+            Kind::LeaderWorker => set.pod_name(group.number, index),
         };
         let part = Part { group: at, index, revision: group.revision, size: group.size };
         let pod = Pod {
@@ -81,6 +82,7 @@ impl World<'_> {
             node: None,
             leaving: false,
             failures: 0,
+            claim: set.claim_of(group.number, index),
         };
         self.create(pod);
     }
@@ -100,6 +102,7 @@ impl World<'_> {
             node,
             leaving: false,
             failures: 0,
+            claim: None,
         });
     }
 

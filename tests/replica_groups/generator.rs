@@ -1,7 +1,8 @@
 //! Random histories.
 
 use crate::scenario::{
-    Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Scenario, Scope, SetSpec, Step, Then,
+    Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Reach, Scenario, Scope, SetSpec, Sharing, Step,
+    Storage, Then, Whose,
 };
 use crate::support::random::Rng;
 
@@ -99,6 +100,20 @@ fn set(rng: &mut Rng, at: usize) -> SetSpec {
             && preferred.is_none()
             && rng.chance(50),
         priority: rng.pick(&[0, 0, 10]),
+        storage: rng.chance(25).then(|| storage(rng, kind)),
+    }
+}
+
+fn storage(rng: &mut Rng, kind: Kind) -> Storage {
+    let at = rng.below(64);
+    let sharing = rng.pick(&[Sharing::Shared(at), Sharing::OwnBefore(at), Sharing::OwnAtFirstUse]);
+    // Templates of claims of a LeaderWorkerSet are for everybody.
+    let for_everybody = kind == Kind::LeaderWorker && !matches!(sharing, Sharing::Shared(_));
+    let whose = rng.pick(&[Whose::Everybody, Whose::Leader, Whose::Workers]);
+    Storage {
+        whose: if for_everybody { Whose::Everybody } else { whose },
+        sharing,
+        reach: rng.pick(&[Reach::Rack, Reach::Rack, Reach::Node]),
     }
 }
 
@@ -132,7 +147,8 @@ fn calm_step(rng: &mut Rng) -> Step {
         71..=82 => Step::Bind(rng.below(8), outcome(rng)),
         83..=84 => Step::Abandon(rng.below(8), rng.chance(50)),
         85..=93 => Step::DeliverPods(1 + rng.below(8)),
-        94..=96 => Step::DeliverAll,
+        94 => Step::DeliverVolumes(1 + rng.below(6)),
+        95..=96 => Step::DeliverAll,
         _ => Step::Pass(200 * rng.below(20) as u64),
     }
 }

@@ -100,6 +100,10 @@ fn take(world: &mut World<'_>, step: Step) -> Result<(), Violation> {
         }
         Step::DeliverPods(count) => world.deliver(ObjectKind::Pod, count),
         Step::DeliverNodes(count) => world.deliver(ObjectKind::Node, count),
+        Step::DeliverVolumes(count) => {
+            world.deliver(ObjectKind::PersistentVolume, count);
+            world.deliver(ObjectKind::PersistentVolumeClaim, count);
+        }
         Step::DeliverAll => world.deliver_all(),
         Step::Pass(milliseconds) => world.pass(Duration::from_millis(milliseconds)),
         Step::PassLong => world.pass_long(),

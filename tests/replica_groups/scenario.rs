@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+pub use crate::storage::{Reach, Sharing, Storage, Whose};
+
 pub const RACK: &str = "example.com/rack";
 pub const BLOCK: &str = "example.com/block";
 
@@ -115,6 +117,17 @@ pub struct SetSpec {
     /// Says so by the annotation of `LeaderWorkerSet` instead of Berth's.
     pub native_exclusive: bool,
     pub priority: i32,
+    pub storage: Option<Storage>,
+}
+
+impl SetSpec {
+    /// Whether members ask for the same, so that one is like any other.
+    pub fn is_uniform(&self) -> bool {
+        let same_storage = |storage: Storage| {
+            storage.whose == Whose::Everybody && matches!(storage.sharing, Sharing::Shared(_))
+        };
+        self.leader == self.worker && self.storage.is_none_or(same_storage)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +154,7 @@ pub enum Step {
     // On the way to Berth.
     DeliverPods(usize),
     DeliverNodes(usize),
+    DeliverVolumes(usize),
     DeliverAll,
     /// Milliseconds.
     Pass(u64),

@@ -5,7 +5,7 @@ use hyper::StatusCode;
 
 use crate::objects;
 use crate::promises::Violation;
-use crate::scenario::{Choice, Outcome, Then};
+use crate::scenario::{Choice, NodeSpec, Outcome, Then};
 use crate::world::{Attempt, World};
 
 impl World<'_> {
@@ -17,8 +17,14 @@ impl World<'_> {
             self.deliver(Kind::Pod, usize::MAX);
         }
         let occupancy = self.occupancy();
-        let fitting = self.truth.nodes.values().filter(|node| occupancy.admits(&pod, node));
+        let fits = |node: &&NodeSpec| self.truth.reaches_volume(&pod, node) && occupancy.admits(&pod, node);
+        let fitting = self.truth.nodes.values().filter(fits);
         let candidates: Vec<String> = fitting.map(|node| node.name.clone()).collect();
+        self.seen.bound_to_volume |= self
+            .truth
+            .nodes
+            .values()
+            .any(|node| !self.truth.reaches_volume(&pod, node) && occupancy.admits(&pod, node));
         if candidates.is_empty() {
             self.note(|| format!("{} fits nowhere", pod.uid));
             if self.offers.remove(uid).is_some() {
@@ -114,6 +120,7 @@ impl World<'_> {
         self.note(|| format!("bind {uid} -> {node}: {status}, done: {done}"));
         if done {
             self.check_binding(&pod, &node)?;
+            self.make_volume(&pod, &node);
             self.truth.pods.entry(uid.clone()).and_modify(|pod| pod.node = Some(node));
             self.offers.remove(uid);
             self.show_pod(uid);

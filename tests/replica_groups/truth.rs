@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use crate::scenario::{Level, Needs, NodeSpec, Scope, SetSpec};
+use crate::storage::Claim;
 
 #[derive(Clone, Debug)]
 pub struct Pod {
@@ -20,6 +21,8 @@ pub struct Pod {
     pub leaving: bool,
     /// How often a failed attempt was written into its status.
     pub failures: u64,
+    /// The name of the claim that it uses.
+    pub claim: Option<String>,
 }
 
 /// A pod's part in a group.
@@ -62,6 +65,7 @@ pub struct Truth {
     pub pods: BTreeMap<String, Pod>,
     pub groups: Vec<Group>,
     pub sets: Vec<SetSpec>,
+    pub claims: Vec<Claim>,
     pub created: usize,
 }
 

@@ -52,7 +52,8 @@ pub struct Attempt {
 impl<'a> World<'a> {
     pub fn new(scenario: &Scenario, api: &'a ApiServer, config: &'a Config, log: bool) -> Self {
         let nodes = scenario.nodes.iter().map(|node| (node.name.clone(), node.clone())).collect();
-        let truth = Truth { nodes, sets: scenario.sets.clone(), ..Truth::default() };
+        let mut truth = Truth { nodes, sets: scenario.sets.clone(), ..Truth::default() };
+        truth.add_shared_claims();
         let berth = Berth::start(config, api, everything(&truth).into_iter());
         Self {
             truth,
@@ -169,12 +170,12 @@ impl<'a> World<'a> {
         self.offers.clear();
     }
 
-    /// Berth loses its memory; what is under way with it is lost.
     /// A Berth that has only the cluster to go by.
     pub fn newcomer(&self) -> Berth {
         Berth::start(self.config, self.api, everything(&self.truth).into_iter())
     }
 
+    /// Berth loses its memory; what is under way with it is lost.
     pub fn restart(&mut self) {
         self.attempts.clear();
         self.offers.clear();
@@ -201,5 +202,6 @@ fn everything(truth: &Truth) -> Vec<Event> {
     let sets = sets.filter_map(shown);
     let pods = truth.pods.values();
     let pods = pods.map(|pod| Event::Shown(ObjectKind::Pod, objects::pod(pod, truth).to_string()));
-    nodes.chain(sets).chain(pods).collect()
+    let claims = truth.claims.iter().flat_map(objects::claim);
+    nodes.chain(sets).chain(claims).chain(pods).collect()
 }

@@ -75,15 +75,14 @@ impl World<'_> {
     /// Whether Berth lacks what it takes to know what the rest of the group asks for, or how much is left.
     fn is_blind_to(&self, part: &Part) -> bool {
         let set = self.truth.set_of(part.group);
-        let unequal = set.leader != set.worker;
         let unseen = match set.kind {
             Kind::LeaderWorker => self.watch.has_set_news(),
             Kind::Annotated => {
                 let all = self.truth.members(part.group).count() >= self.truth.groups[part.group].size;
-                unequal && (!all || self.watch.hides(part.group))
+                !set.is_uniform() && (!all || self.watch.hides(part.group))
             }
         };
-        unseen || self.watch.hides_loss_of(part.group)
+        unseen || self.watch.hides_loss_of(part.group) || self.watch.hides_volumes_of(part.group)
     }
 
     /// Whether one domain of the preferred level can take the whole group, beyond doubt: nothing is under way, Berth knows
@@ -92,7 +91,7 @@ impl World<'_> {
         let set = self.truth.set_of(part.group);
         let (Some(_), Some(level)) = (set.required, set.preferred) else { return false };
         let certain = self.follows_scores
-            && set.leader == set.worker
+            && set.is_uniform()
             && self.watch.is_empty()
             && self.attempts.is_empty()
             && self.offers.values().all(|since| *since + TTL <= self.now)

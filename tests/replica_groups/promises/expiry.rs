@@ -48,5 +48,6 @@ fn probe(cpu: i64) -> Pod {
         node: None,
         leaving: false,
         failures: 0,
+        claim: None,
     }
 }
