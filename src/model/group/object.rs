@@ -102,9 +102,14 @@ pub struct Template {
 
 impl Template {
     /// The priority that it will have; `like` is another pod of its group. Priority classes are not watched: of one that
-    /// is not that pod's, no more than the usual default is expected.
+    /// is not that pod's, no more than the usual default is expected. Without a class it is the usual default, however
+    /// little that other pod matters.
     pub fn priority(&self, like: &Pod) -> i32 {
-        if self.priority_class == like.priority_class { like.priority } else { like.priority.min(0) }
+        match &self.priority_class {
+            class if *class == like.priority_class => like.priority,
+            None => 0,
+            Some(_) => like.priority.min(0),
+        }
     }
 
     /// What it will ask for where containers that say nothing ask for this.
@@ -112,5 +117,34 @@ impl Template {
         let mut requests = PodRequests::clone(&self.by_container);
         requests.fill_in(defaults);
         self.requests = Arc::new(requests.to_resources());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixtures::{group_object, pod};
+    use crate::model::Name;
+    use crate::model::group::Source;
+
+    #[test]
+    fn the_priority_of_a_member_to_come_is_that_of_its_class_as_far_as_it_is_known() {
+        for (leader, worker, expected) in [
+            ((Some("high"), 10), Some("high"), 10),
+            ((Some("high"), 10), Some("other"), 0),
+            ((Some("high"), 10), None, 0),
+            ((Some("low"), -10), Some("other"), -10),
+            ((Some("low"), -10), None, 0),
+            ((None, 0), Some("high"), 0),
+        ] {
+            let class = worker.map(|name| format!(r#""priorityClassName":"{name}""#)).unwrap_or_default();
+            let set = format!(
+                r#"{{"metadata":{{"name":"llm"}},"spec":{{"leaderWorkerTemplate":{{"workerTemplate":{{"spec":{{{class}}}}}}}}}}}"#
+            );
+            let set = group_object(Source::LeaderWorkerSet, &set);
+            let template = set.roles[0].worker.as_ref().expect("a template");
+            let mut like = pod("llm-0").priority(leader.1).build();
+            like.priority_class = leader.0.map(Name::from);
+            assert_eq!(template.priority(&like), expected, "{leader:?} {worker:?}");
+        }
     }
 }
