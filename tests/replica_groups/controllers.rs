@@ -78,7 +78,7 @@ impl World<'_> {
             team: set.name.clone(),
             part: Some(part),
             needs: group.needs_of(index, &self.truth.sets),
-            priority: set.priority,
+            priority: set.priority_of(index),
             node: None,
             leaving: false,
             failures: 0,

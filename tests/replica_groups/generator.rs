@@ -1,8 +1,8 @@
 //! Random histories.
 
 use crate::scenario::{
-    Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Reach, Scenario, Scope, SetSpec, Sharing, Step,
-    Storage, Then, Whose,
+    Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Priorities, Reach, Scenario, Scope, SetSpec,
+    Sharing, Step, Storage, Then, Whose,
 };
 use crate::support::random::Rng;
 
@@ -99,9 +99,14 @@ fn set(rng: &mut Rng, at: usize) -> SetSpec {
             && exclusive == Some(Scope::Namespace)
             && preferred.is_none()
             && rng.chance(50),
-        priority: rng.pick(&[0, 0, 10]),
+        priority: priorities(rng),
         storage: rng.chance(25).then(|| storage(rng, kind)),
     }
+}
+
+fn priorities(rng: &mut Rng) -> Priorities {
+    let (worker, other) = (rng.pick(&[0, 0, 10]), rng.pick(&[-10, 0, 10]));
+    Priorities { leader: if rng.chance(20) { other } else { worker }, worker }
 }
 
 fn storage(rng: &mut Rng, kind: Kind) -> Storage {

@@ -39,10 +39,15 @@ pub fn set(set: &SetSpec) -> Option<Value> {
     };
     let template = |needs: Needs, index: usize| {
         let claim = set.claim_of(0, index).filter(|_| shares);
-        json!({"metadata": {"labels": {TEAM: set.name}}, "spec": spec(needs, &set.name, set.priority, claim.as_ref())})
+        let mut spec = spec(needs, &set.name, set.priority_of(index), claim.as_ref());
+        // The API server looks it up when it creates a pod.
+        spec["priority"] = Value::Null;
+        json!({"metadata": {"labels": {TEAM: set.name}}, "spec": spec})
     };
     let claims = if has_own { json!([{"metadata": {"name": "data"}}]) } else { Value::Null };
-    let same = set.leader == set.worker && set.claim_of(0, 0).is_some() == set.claim_of(0, 1).is_some();
+    let same = set.leader == set.worker
+        && set.priority.leader == set.priority.worker
+        && set.claim_of(0, 0).is_some() == set.claim_of(0, 1).is_some();
     let leader = if same { Value::Null } else { template(set.leader, 0) };
     (set.kind == Kind::LeaderWorker).then(|| {
         json!({"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
@@ -149,6 +154,12 @@ fn spec(needs: Needs, team: &str, priority: i32, claim: Option<&String>) -> Valu
     }
     let mut spec =
         json!({"priority": priority, "containers": [{"name": "main", "resources": {"requests": requests}}]});
+    // In templates this is all that is said about it.
+    match priority {
+        0 => {}
+        ..0 => spec["priorityClassName"] = json!("low"),
+        _ => spec["priorityClassName"] = json!("high"),
+    }
     if let Some(claim) = claim {
         spec["volumes"] = json!([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]);
     }

@@ -116,17 +116,28 @@ pub struct SetSpec {
     pub exclusive: Option<Scope>,
     /// Says so by the annotation of `LeaderWorkerSet` instead of Berth's.
     pub native_exclusive: bool,
-    pub priority: i32,
+    pub priority: Priorities,
     pub storage: Option<Storage>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Priorities {
+    pub leader: i32,
+    pub worker: i32,
+}
+
 impl SetSpec {
+    pub fn priority_of(&self, index: usize) -> i32 {
+        if index == 0 { self.priority.leader } else { self.priority.worker }
+    }
+
     /// Whether members ask for the same, so that one is like any other.
     pub fn is_uniform(&self) -> bool {
         let same_storage = |storage: Storage| {
             storage.whose == Whose::Everybody && matches!(storage.sharing, Sharing::Shared(_))
         };
-        self.leader == self.worker && self.storage.is_none_or(same_storage)
+        let same_priority = self.priority.leader == self.priority.worker;
+        self.leader == self.worker && same_priority && self.storage.is_none_or(same_storage)
     }
 }
 

@@ -15,7 +15,8 @@ impl World<'_> {
     /// than they were promised, even if it would still do.
     pub fn check_room_kept(&mut self, newcomer: &Pod, node: &str) -> Result<(), Violation> {
         for at in 0..self.truth.groups.len() {
-            let outranks = newcomer.priority > self.truth.set_of(at).priority;
+            let is_own = newcomer.part.as_ref().is_some_and(|part| part.group == at);
+            let outranks = !is_own && newcomer.priority > self.least_priority(at);
             if outranks && self.is_around(at, node) {
                 self.truth.groups[at].record.excused = true;
             } else if let Some(shortage) = self.shortage(at) {
@@ -23,6 +24,26 @@ impl World<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Room is kept at the priority of the least member that has none: without it, the others would be in vain. Priority
+    /// classes are not watched, so of a member still to come no more than the usual default is expected, or than its leader
+    /// has, unless it is of the same class.
+    fn least_priority(&self, group: usize) -> i32 {
+        let placed: Vec<usize> =
+            self.placed_members(group).filter_map(|(pod, _)| Some(pod.part.as_ref()?.index)).collect();
+        let missing = (0..self.truth.groups[group].size).filter(|index| !placed.contains(index));
+        let set = self.truth.set_of(group);
+        let priority = |index: usize| {
+            let own = set.priority_of(index);
+            let is_known = self
+                .truth
+                .members(group)
+                .any(|pod| pod.part.as_ref().is_some_and(|part| part.index == index));
+            let is_guessed = !is_known && own != 0 && own != set.priority.leader;
+            if is_guessed { own.min(set.priority.leader).min(0) } else { own }
+        };
+        missing.map(priority).min().unwrap_or(i32::MAX)
     }
 
     /// Whether a node is in the domain of a group.

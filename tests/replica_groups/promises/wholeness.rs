@@ -45,9 +45,9 @@ impl World<'_> {
 
     /// Volumes that are there keep members from the room that there is.
     fn lacks_reachable_room(&self, group: usize) -> bool {
-        let (rest, everywhere) =
-            (Crew::missing(&self.truth, group, &[]), self.truth.nodes.values().collect::<Vec<_>>());
-        self.truth.set_of(group).storage.is_some() && !self.occupancy().packs(&rest, &everywhere)
+        let open: Vec<_> = self.truth.nodes.values().filter(|node| !self.is_invaded(group, node)).collect();
+        let rest = Crew::missing(&self.truth, group, &[]);
+        self.truth.set_of(group).storage.is_some() && !self.occupancy().packs(&rest, &open)
     }
 
     /// Volumes that are there keep members from going elsewhere, even before one of them runs.
@@ -61,12 +61,16 @@ impl World<'_> {
     }
 
     fn cannot_be_around(&self, group: usize, level: Level, place: &NodeSpec) -> bool {
-        let invaded = (0..self.truth.groups.len()).any(|other| {
+        let rest = Crew::missing(&self.truth, group, &[]);
+        self.is_invaded(group, place) || !self.occupancy().packs(&rest, &around(&self.truth, level, place))
+    }
+
+    /// Whether a group that may not be near runs in the same block.
+    fn is_invaded(&self, group: usize, place: &NodeSpec) -> bool {
+        (0..self.truth.groups.len()).any(|other| {
             let hostile = self.truth.objects(group, other) || self.truth.objects(other, group);
             hostile && self.truth.running_members(other).any(|(_, node)| node.block == place.block)
-        });
-        let rest = Crew::missing(&self.truth, group, &[]);
-        invaded || !self.occupancy().packs(&rest, &around(&self.truth, level, place))
+        })
     }
 
     fn describe(&self, group: usize) -> String {
