@@ -81,6 +81,7 @@ impl World<'_> {
             priority: set.priority_of(index),
             node: None,
             leaving: false,
+            finished: false,
             failures: 0,
             claim: set.claim_of(group.number, index),
         };
@@ -101,6 +102,7 @@ impl World<'_> {
             priority,
             node,
             leaving: false,
+            finished: false,
             failures: 0,
             claim: None,
         });
@@ -122,8 +124,21 @@ impl World<'_> {
         }
     }
 
+    pub fn finish(&mut self, which: usize) {
+        let running = self.uids(|pod| pod.node.is_some() && !pod.leaving && !pod.finished);
+        let Some(uid) = nth(&running, which) else { return };
+        self.note(|| format!("{uid} has finished"));
+        if let Some(pod) = self.truth.pods.get_mut(uid) {
+            pod.finished = true;
+            let group = pod.part.as_ref().map(|part| part.group);
+            let is_first = |group| !self.truth.is_whole(group);
+            self.seen.finished_in_pieces |= group.is_some_and(is_first);
+            self.show_pod(uid);
+        }
+    }
+
     pub fn delete_member(&mut self, which: usize, graceful: bool) {
-        let members = self.uids(|pod| pod.part.is_some() && !pod.leaving);
+        let members = self.uids(|pod| pod.part.is_some() && !pod.leaving && !pod.finished);
         if let Some(uid) = nth(&members, which) {
             if let Some(part) = &self.truth.pods[uid].part {
                 self.truth.groups[part.group].record.excused = true;

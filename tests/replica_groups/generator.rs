@@ -12,11 +12,23 @@ const NAMESPACES: [&str; 2] = ["red", "blue"];
 pub fn history(rng: &mut Rng) -> Scenario {
     let nodes = nodes(rng);
     let sets = (0..=rng.below(3)).map(|at| set(rng, at)).collect();
-    let calm = rng.chance(45);
+    let mood = rng.weighted(&[(45, Mood::Calm), (45, Mood::Any), (10, Mood::Slow)]);
     let count = 30 + rng.below(45);
     let mut steps = vec![Step::NewGroup(rng.below(8)), Step::NewGroup(rng.below(8))];
-    steps.extend((0..count).map(|_| if calm { calm_step(rng) } else { any_step(rng) }));
+    steps.extend((0..count).map(|_| match mood {
+        Mood::Calm => calm_step(rng),
+        Mood::Any => any_step(rng),
+        Mood::Slow => slow_step(rng),
+    }));
     Scenario { nodes, sets, steps, follows_scores: rng.chance(50), ending: Ending::Room }
+}
+
+#[derive(Clone, Copy)]
+enum Mood {
+    Calm,
+    Any,
+    /// Volumes take their time.
+    Slow,
 }
 
 /// Groups and nothing else, more of them than there is room for.
@@ -147,7 +159,8 @@ fn calm_step(rng: &mut Rng) -> Step {
             let needs = Needs { port: port(rng, 10), ..needs(rng) };
             Step::NewSingle(needs, rng.pick(&[0, 0, 10]))
         }
-        35..=37 => Step::EndSingle(rng.below(64)),
+        35..=36 => Step::EndSingle(rng.below(64)),
+        37 => Step::Finish(rng.below(64)),
         38..=70 => Step::Try(rng.below(64), choice(rng)),
         71..=82 => Step::Bind(rng.below(8), outcome(rng)),
         83..=84 => Step::Abandon(rng.below(8), rng.chance(50)),
@@ -155,6 +168,18 @@ fn calm_step(rng: &mut Rng) -> Step {
         94 => Step::DeliverVolumes(1 + rng.below(6)),
         95..=96 => Step::DeliverAll,
         _ => Step::Pass(200 * rng.below(20) as u64),
+    }
+}
+
+fn slow_step(rng: &mut Rng) -> Step {
+    if rng.chance(6) {
+        return Step::PassLong;
+    }
+    match any_step(rng) {
+        Step::Try(which, choice) if rng.chance(30) => {
+            Step::Try(which, Choice { then: Then::BindLate, ..choice })
+        }
+        step => step,
     }
 }
 
@@ -181,7 +206,8 @@ fn any_step(rng: &mut Rng) -> Step {
 fn choice(rng: &mut Rng) -> Choice {
     let then = match rng.below(100) {
         0..=44 => Then::BindNow,
-        45..=89 => Then::BindLater,
+        45..=84 => Then::BindLater,
+        85..=89 => Then::BindLate,
         90..=95 => Then::Fail { told: true },
         _ => Then::Fail { told: false },
     };

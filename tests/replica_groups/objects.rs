@@ -114,7 +114,7 @@ pub fn pod(pod: &Pod, truth: &Truth) -> Value {
         metadata["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     }
     let mut spec = spec(pod.needs, &pod.team, pod.priority, pod.claim.as_ref());
-    let mut status = json!({"phase": "Pending"});
+    let mut status = json!({"phase": if pod.finished { "Succeeded" } else { "Pending" }});
     if let Some(node) = &pod.node {
         spec["nodeName"] = json!(node);
     } else if pod.failures > 0 {

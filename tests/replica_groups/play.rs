@@ -75,6 +75,7 @@ fn take(world: &mut World<'_>, step: Step) -> Result<(), Violation> {
             world.reconcile(first, count);
         }
         Step::NewSingle(needs, priority) => world.new_single(needs, priority),
+        Step::Finish(which) => world.finish(which),
         Step::EndSingle(which) => world.end_single(which),
         Step::DeleteMember(which, graceful) => world.delete_member(which, graceful),
         Step::Vanish(which) => world.vanish(which),

@@ -58,7 +58,7 @@ impl Occupancy {
     pub fn new<'a>(truth: &Truth, assumed: impl Iterator<Item = (&'a Pod, &'a str)>) -> Self {
         let mut occupancy = Self::default();
         for pod in truth.pods.values() {
-            if let Some(node) = &pod.node {
+            if let Some(node) = pod.node.as_ref().filter(|_| !pod.finished) {
                 occupancy.add(pod, node);
             }
         }
@@ -165,12 +165,13 @@ impl Crew {
             }
         }
         let number = truth.groups[group].number;
-        let site = |index: usize| truth.site_of_claim(set.namespace, &set.claim_of(number, index)?).cloned();
-        let mut workers: Vec<_> = (1..size).filter(|index| missing[*index]).map(site).collect();
+        let volume_at =
+            |index: usize| truth.site_of_claim(set.namespace, &set.claim_of(number, index)?).cloned();
+        let mut workers: Vec<_> = (1..size).filter(|index| missing[*index]).map(volume_at).collect();
         workers.sort_by_key(|site| (site.is_none(), site.clone()));
         Self {
             side: Side { namespace: set.namespace, team: set.name.clone() },
-            leader: missing[0].then(|| (set.leader, site(0))),
+            leader: missing[0].then(|| (set.leader, volume_at(0))),
             worker: set.worker,
             workers,
         }

@@ -149,6 +149,8 @@ pub enum Step {
     Reconcile(usize, usize),
     NewSingle(Needs, i32),
     EndSingle(usize),
+    /// A pod that runs has done its work.
+    Finish(usize),
     /// With a grace period or at once.
     DeleteMember(usize, bool),
     /// A pod that is leaving is gone.
@@ -194,7 +196,11 @@ pub struct Choice {
 pub enum Then {
     BindNow,
     BindLater,
-    Fail { told: bool },
+    /// Its volumes take as long as they take, perhaps longer than anybody remembers the attempt.
+    BindLate,
+    Fail {
+        told: bool,
+    },
 }
 
 /// What the API server makes of a binding.

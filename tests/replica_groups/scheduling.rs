@@ -66,8 +66,10 @@ impl World<'_> {
             return Ok(true);
         }
         self.note(|| format!("{uid} is to go to {node}"));
-        self.attempts.push(Attempt { pod: pod.clone(), node: node.clone(), since: self.now });
-        self.check_room_kept(&pod, &node)?;
+        let patient = choice.then == Then::BindLate;
+        let (pod, since) = (pod.clone(), self.now);
+        self.attempts.push(Attempt { pod, node: node.clone(), since, patient, orphaned: false });
+        self.check_room_kept(uid, &node)?;
         if choice.then == Then::BindNow {
             self.bind(self.attempts.len() - 1, Outcome::Done)?;
         }
@@ -99,7 +101,8 @@ impl World<'_> {
 
     /// The bind call of an attempt under way.
     pub fn bind(&mut self, at: usize, outcome: Outcome) -> Result<(), Violation> {
-        let Attempt { pod, node, since } = self.attempts.remove(at);
+        let is_late = self.is_forgotten(&self.attempts[at]);
+        let Attempt { pod, node, since, .. } = self.attempts.remove(at);
         let uid = &pod.uid;
         let (status, done) = match self.truth.pods.get(uid) {
             None => (StatusCode::NOT_FOUND, false),
@@ -112,13 +115,17 @@ impl World<'_> {
         };
         let Some(bound) = self.berth.bind(self.api, &pod, &node, status) else {
             self.note(|| format!("bind {uid} -> {node}: declined"));
-            assert!(pod.part.is_some(), "only a member can tear its group apart");
+            self.seen.late_bind_declined |= is_late;
+            self.check_declined(&pod, &node)?;
             self.fail(uid);
             return Ok(());
         };
         assert_eq!(bound, status == StatusCode::CREATED, "{uid}: {status}");
         self.note(|| format!("bind {uid} -> {node}: {status}, done: {done}"));
         if done {
+            if is_late {
+                self.excuse_late_bind(&pod, &node);
+            }
             self.check_binding(&pod, &node)?;
             self.make_volume(&pod, &node);
             self.truth.pods.entry(uid.clone()).and_modify(|pod| pod.node = Some(node));

@@ -19,6 +19,8 @@ pub struct Pod {
     pub node: Option<String>,
     /// Has a deletion timestamp.
     pub leaving: bool,
+    /// Has succeeded: it takes no room any more, and nobody waits for it.
+    pub finished: bool,
     /// How often a failed attempt was written into its status.
     pub failures: u64,
     /// The name of the claim that it uses.
@@ -91,14 +93,15 @@ impl Truth {
         })
     }
 
-    /// Those of them that have a node.
+    /// Those of them that have a node, or had one until they finished.
     pub fn bound_members(&self, group: usize) -> impl Iterator<Item = (&Pod, &String)> {
         self.members(group).filter_map(|pod| Some((pod, pod.node.as_ref()?)))
     }
 
-    /// Those that have a node that exists.
+    /// Those that run on a node that exists.
     pub fn running_members(&self, group: usize) -> impl Iterator<Item = (&Pod, &NodeSpec)> {
-        self.bound_members(group).filter_map(|(pod, node)| Some((pod, self.nodes.get(node)?)))
+        let running = self.bound_members(group).filter(|(pod, _)| !pod.finished);
+        running.filter_map(|(pod, node)| Some((pod, self.nodes.get(node)?)))
     }
 
     pub fn is_whole(&self, group: usize) -> bool {

@@ -37,6 +37,11 @@ impl World<'_> {
             (record.disturbed, record.excused) = (true, true);
         }
         self.truth.groups[part.group].record.excused |= self.is_blind_to(&part);
+        if let Some(level) = self.truth.set_of(part.group).required {
+            let domain = |node: &str| self.truth.nodes.get(node).and_then(|node| node.domain(level));
+            let blocked = self.forgotten().any(|node| domain(node) == domain(&offered[0]));
+            self.truth.groups[part.group].record.excused |= blocked;
+        }
         self.check_domain(pod, &part, offered)
     }
 
@@ -60,7 +65,7 @@ impl World<'_> {
             return Ok(());
         }
         let (occupancy, around) = (self.occupancy(), around(&self.truth, level, nodes[0]));
-        let under_way: Vec<&Pod> = self.assumed().map(|(pod, _)| pod).chain([pod]).collect();
+        let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).chain([pod]).collect();
         let rest = Crew::missing(&self.truth, part.group, &under_way);
         for node in nodes {
             if !occupancy.with(pod, &node.name).packs(&rest, &around) {
