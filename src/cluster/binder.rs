@@ -29,9 +29,9 @@ pub enum BindError {
     /// It was refused: the pod is certainly not on the node because of this call.
     #[error("binding refused: {0}")]
     Refused(String),
-    /// It was not even tried: the pod's replica group is in another domain by now.
-    #[error("binding declined: the replica group is in another domain of its required topology by now")]
-    Declined,
+    /// It was not even tried: it would have broken what replica groups are promised.
+    #[error("binding declined: {0}")]
+    Declined(&'static str),
     /// No answer: the pod may or may not be on the node.
     #[error("binding outcome unknown: {0}")]
     Unknown(String),

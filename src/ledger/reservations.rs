@@ -184,6 +184,8 @@ pub struct Reservations {
     held: Arc<SlotsByHost>,
     /// Groups whose room was kept for as long as it may be. Nothing is kept for them until they are complete, or gone.
     spent: HashSet<Arc<GroupKey>>,
+    /// Groups whose room has expired and for which none was found since, until they are complete, or gone.
+    expired: HashSet<Arc<GroupKey>>,
     endings: Endings,
 }
 
@@ -229,6 +231,7 @@ impl Reservations {
         if known.is_some_and(|kept| *kept.reservation == reservation) {
             return;
         }
+        self.expired.remove(&reservation.group);
         let ttl = life.without_progress;
         let deadline = known.map_or(now.saturating_add(ttl), |kept| kept.deadline);
         let end = known.map_or(now.saturating_add(life.longest), |kept| kept.end);
@@ -294,6 +297,12 @@ impl Reservations {
     /// A group is complete, or nobody of it is left: whatever comes next is a new beginning.
     pub fn begin_anew(&mut self, group: &GroupKey) {
         self.spent.remove(group);
+        self.expired.remove(group);
+    }
+
+    /// Whether room that was kept for a group has expired, and none was found since.
+    pub fn has_expired(&self, group: &GroupKey) -> bool {
+        self.expired.contains(group)
     }
 
     /// How many slots are kept for other groups of a group's namespace.
@@ -314,6 +323,7 @@ impl Reservations {
                 if spent {
                     self.spent.insert(group.clone());
                 }
+                self.expired.insert(group.clone());
                 self.end(&group, |endings| &mut endings.expired);
             }
         }

@@ -75,7 +75,7 @@ pub mod survey;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub use self::bind_check::tears_apart;
+pub use self::bind_check::breach;
 use self::member::Member;
 use self::members::Members;
 use self::search::{Search, Settings};

@@ -4,7 +4,7 @@ use super::Verbs;
 use crate::cluster::binder::{BindError, BindOrder};
 use crate::config::Mode;
 use crate::model::{Name, ObjectKey};
-use crate::policy::replica_group::tears_apart;
+use crate::policy::replica_group::breach;
 use crate::view::View;
 use crate::wire::{BindArgs, WireError, reply};
 
@@ -18,16 +18,21 @@ impl Verbs {
             key: ObjectKey::new(&*args.namespace, &*args.name),
             node: self.interner.name(&args.node),
         };
-        let mut torn = false;
+        let mut breach = None;
         self.store.write_by_settings(|view, config, _| {
             // Looked at in the very step that takes the place, so that of two members at once the second sees the first.
-            torn = config.replica_groups.mode == Mode::Enforce && would_tear_apart(&order, view);
-            if !torn {
+            breach = Some(&order)
+                .filter(|_| config.replica_groups.mode == Mode::Enforce)
+                .and_then(|order| breach_by(order, view));
+            if breach.is_none() {
                 view.assume(&order.uid, &order.key, order.node.clone(), config.server.ledger_ttl.0);
             }
             Vec::new()
         });
-        let result = if torn { Err(BindError::Declined) } else { self.binder.bind(&order).await };
+        let result = match breach {
+            Some(reason) => Err(BindError::Declined(reason)),
+            None => self.binder.bind(&order).await,
+        };
         self.record_binding(&order, &result);
         Ok(reply::bind(&result.map_or_else(|error| error.to_string(), |()| String::new())))
     }
@@ -43,7 +48,7 @@ impl Verbs {
                 self.store.write(|view| view.refuse(&order.uid, &order.node));
                 "refused"
             }
-            Err(BindError::Declined) => {
+            Err(BindError::Declined(_)) => {
                 self.store.write(|view| view.withdraw(&order.uid));
                 "declined"
             }
@@ -57,8 +62,8 @@ impl Verbs {
     }
 }
 
-/// Whether the pod is a member of a group whose others are in another domain by now.
-fn would_tear_apart(order: &BindOrder, view: &View) -> bool {
+/// What the bind would break of what groups are promised.
+fn breach_by(order: &BindOrder, view: &View) -> Option<&'static str> {
     let shown = view.pod(&order.uid).or_else(|| view.ledger().get(&order.uid).map(|entry| &entry.pod));
-    shown.is_some_and(|pod| tears_apart(pod, &order.node, view))
+    breach(shown?, &order.node, view)
 }

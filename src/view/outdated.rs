@@ -99,15 +99,27 @@ impl View {
     }
 
     /// A pod has come to a host: whoever has slots there may have lost one. With the first member of a group, what is owed
-    /// to it begins to count; until then it was what filter had answered.
+    /// to it begins to count; until then it was what filter had answered. Once the least of its members has its place, the
+    /// rest is kept at the priority of the others.
     pub(super) fn outdate_by_arrival(&mut self, pod: &Pod, host: &str) {
         let own = pod.group.as_ref().map(|membership| &membership.group);
-        if let Some(own) = own.filter(|own| self.placed_members(own).len() == 1) {
+        if let Some(own) = own.filter(|own| self.placed_members(own).len() == 1 || self.was_least(pod, own)) {
             self.outdate(&own.clone());
         }
         let held = self.ledger.reservations().on(host).iter().map(|held| &held.group);
         let others: Vec<_> = held.filter(|group| Some(*group) != own).cloned().collect();
         self.outdated.extend(others);
+    }
+
+    /// Whether a group's room was kept at the priority of this member, and all that are still waiting matter more.
+    fn was_least(&self, pod: &Pod, group: &GroupKey) -> bool {
+        let kept = self.ledger.reservations().of(group).filter(|kept| kept.priority == pod.priority);
+        let least = self
+            .waiting_members(group)
+            .filter(|other| other.uid != pod.uid)
+            .map(|other| other.priority)
+            .min();
+        kept.zip(least).is_some_and(|(kept, least)| least > kept.priority)
     }
 
     /// Of these groups those whose reservations have expired get nothing more; it is room for others.

@@ -8,6 +8,7 @@ mod grove;
 mod keeping;
 mod kube_ray;
 mod leader_worker_set;
+mod least_member;
 mod levels;
 mod limits;
 mod losses;

@@ -21,6 +21,7 @@ impl World<'_> {
         self.truth.groups.push(Group { set, number, size, revision: 0, wanted: true, record });
         let name = self.truth.sets[set].name.clone();
         self.note(|| format!("group {name}-{number} of {size}"));
+        self.create_claims(self.truth.groups.len() - 1, LARGEST);
     }
 
     /// Members that could be created now.
@@ -66,8 +67,8 @@ impl World<'_> {
         let set = &self.truth.sets[group.set];
         let serial = self.truth.created;
         let name = match set.kind {
-            Kind::Annotated => format!("{}-{}-{index}-{serial}", set.name, group.number),
-            Kind::LeaderWorker => format!("{}-{}-{index}", set.name, group.number),
+            Kind::Annotated => format!("{}-{serial}", set.pod_name(group.number, index)),
+            Kind::LeaderWorker => set.pod_name(group.number, index),
         };
         let part = Part { group: at, index, revision: group.revision, size: group.size };
         let pod = Pod {
@@ -77,10 +78,12 @@ impl World<'_> {
             team: set.name.clone(),
             part: Some(part),
             needs: group.needs_of(index, &self.truth.sets),
-            priority: set.priority,
+            priority: set.priority_of(index),
             node: None,
             leaving: false,
+            finished: false,
             failures: 0,
+            claim: set.claim_of(group.number, index),
         };
         self.create(pod);
     }
@@ -99,7 +102,9 @@ impl World<'_> {
             priority,
             node,
             leaving: false,
+            finished: false,
             failures: 0,
+            claim: None,
         });
     }
 
@@ -119,8 +124,21 @@ impl World<'_> {
         }
     }
 
+    pub fn finish(&mut self, which: usize) {
+        let running = self.uids(|pod| pod.node.is_some() && !pod.leaving && !pod.finished);
+        let Some(uid) = nth(&running, which) else { return };
+        self.note(|| format!("{uid} has finished"));
+        if let Some(pod) = self.truth.pods.get_mut(uid) {
+            pod.finished = true;
+            let group = pod.part.as_ref().map(|part| part.group);
+            let is_first = |group| !self.truth.is_whole(group);
+            self.seen.finished_in_pieces |= group.is_some_and(is_first);
+            self.show_pod(uid);
+        }
+    }
+
     pub fn delete_member(&mut self, which: usize, graceful: bool) {
-        let members = self.uids(|pod| pod.part.is_some() && !pod.leaving);
+        let members = self.uids(|pod| pod.part.is_some() && !pod.leaving && !pod.finished);
         if let Some(uid) = nth(&members, which) {
             if let Some(part) = &self.truth.pods[uid].part {
                 self.truth.groups[part.group].record.excused = true;

@@ -1,7 +1,8 @@
 //! Random histories.
 
 use crate::scenario::{
-    Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Scenario, Scope, SetSpec, Step, Then,
+    Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Priorities, Reach, Scenario, Scope, SetSpec,
+    Sharing, Step, Storage, Then, Whose,
 };
 use crate::support::random::Rng;
 
@@ -11,11 +12,23 @@ const NAMESPACES: [&str; 2] = ["red", "blue"];
 pub fn history(rng: &mut Rng) -> Scenario {
     let nodes = nodes(rng);
     let sets = (0..=rng.below(3)).map(|at| set(rng, at)).collect();
-    let calm = rng.chance(45);
+    let mood = rng.weighted(&[(45, Mood::Calm), (45, Mood::Any), (10, Mood::Slow)]);
     let count = 30 + rng.below(45);
     let mut steps = vec![Step::NewGroup(rng.below(8)), Step::NewGroup(rng.below(8))];
-    steps.extend((0..count).map(|_| if calm { calm_step(rng) } else { any_step(rng) }));
+    steps.extend((0..count).map(|_| match mood {
+        Mood::Calm => calm_step(rng),
+        Mood::Any => any_step(rng),
+        Mood::Slow => slow_step(rng),
+    }));
     Scenario { nodes, sets, steps, follows_scores: rng.chance(50), ending: Ending::Room }
+}
+
+#[derive(Clone, Copy)]
+enum Mood {
+    Calm,
+    Any,
+    /// Volumes take their time.
+    Slow,
 }
 
 /// Groups and nothing else, more of them than there is room for.
@@ -98,7 +111,26 @@ fn set(rng: &mut Rng, at: usize) -> SetSpec {
             && exclusive == Some(Scope::Namespace)
             && preferred.is_none()
             && rng.chance(50),
-        priority: rng.pick(&[0, 0, 10]),
+        priority: priorities(rng),
+        storage: rng.chance(25).then(|| storage(rng, kind)),
+    }
+}
+
+fn priorities(rng: &mut Rng) -> Priorities {
+    let (worker, other) = (rng.pick(&[0, 0, 10]), rng.pick(&[-10, 0, 10]));
+    Priorities { leader: if rng.chance(20) { other } else { worker }, worker }
+}
+
+fn storage(rng: &mut Rng, kind: Kind) -> Storage {
+    let at = rng.below(64);
+    let sharing = rng.pick(&[Sharing::Shared(at), Sharing::OwnBefore(at), Sharing::OwnAtFirstUse]);
+    // Templates of claims of a LeaderWorkerSet are for everybody.
+    let for_everybody = kind == Kind::LeaderWorker && !matches!(sharing, Sharing::Shared(_));
+    let whose = rng.pick(&[Whose::Everybody, Whose::Leader, Whose::Workers]);
+    Storage {
+        whose: if for_everybody { Whose::Everybody } else { whose },
+        sharing,
+        reach: rng.pick(&[Reach::Rack, Reach::Rack, Reach::Node]),
     }
 }
 
@@ -127,13 +159,27 @@ fn calm_step(rng: &mut Rng) -> Step {
             let needs = Needs { port: port(rng, 10), ..needs(rng) };
             Step::NewSingle(needs, rng.pick(&[0, 0, 10]))
         }
-        35..=37 => Step::EndSingle(rng.below(64)),
+        35..=36 => Step::EndSingle(rng.below(64)),
+        37 => Step::Finish(rng.below(64)),
         38..=70 => Step::Try(rng.below(64), choice(rng)),
         71..=82 => Step::Bind(rng.below(8), outcome(rng)),
         83..=84 => Step::Abandon(rng.below(8), rng.chance(50)),
         85..=93 => Step::DeliverPods(1 + rng.below(8)),
-        94..=96 => Step::DeliverAll,
+        94 => Step::DeliverVolumes(1 + rng.below(6)),
+        95..=96 => Step::DeliverAll,
         _ => Step::Pass(200 * rng.below(20) as u64),
+    }
+}
+
+fn slow_step(rng: &mut Rng) -> Step {
+    if rng.chance(6) {
+        return Step::PassLong;
+    }
+    match any_step(rng) {
+        Step::Try(which, choice) if rng.chance(30) => {
+            Step::Try(which, Choice { then: Then::BindLate, ..choice })
+        }
+        step => step,
     }
 }
 
@@ -160,7 +206,8 @@ fn any_step(rng: &mut Rng) -> Step {
 fn choice(rng: &mut Rng) -> Choice {
     let then = match rng.below(100) {
         0..=44 => Then::BindNow,
-        45..=89 => Then::BindLater,
+        45..=84 => Then::BindLater,
+        85..=89 => Then::BindLate,
         90..=95 => Then::Fail { told: true },
         _ => Then::Fail { told: false },
     };

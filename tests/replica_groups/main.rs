@@ -30,6 +30,7 @@ mod room;
 mod scenario;
 mod scheduling;
 mod shrink;
+mod storage;
 #[path = "../support/mod.rs"]
 mod support;
 mod tally;

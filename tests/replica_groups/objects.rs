@@ -2,8 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use berth::model::Kind as ObjectKind;
+
 use crate::scenario::{BLOCK, Kind, Needs, NodeSpec, RACK, Scope, SetSpec};
+use crate::storage::{Claim, Sharing, Site};
 use crate::truth::{Pod, Truth};
+use crate::watch::Event;
 
 const GPU: &str = "example.com/gpu";
 const TEAM: &str = "team";
@@ -28,14 +32,54 @@ pub fn node(node: &NodeSpec) -> Value {
 
 /// The object behind the groups of a set, if there is one.
 pub fn set(set: &SetSpec) -> Option<Value> {
-    let template = |needs: Needs| json!({"metadata": {"labels": {TEAM: set.name}}, "spec": spec(needs, &set.name, set.priority)});
-    let leader = if set.leader == set.worker { Value::Null } else { template(set.leader) };
+    let (shares, has_own) = match set.storage.map(|storage| storage.sharing) {
+        None => (false, false),
+        Some(Sharing::Shared(_)) => (true, false),
+        Some(Sharing::OwnBefore(_) | Sharing::OwnAtFirstUse) => (false, true),
+    };
+    let template = |needs: Needs, index: usize| {
+        let claim = set.claim_of(0, index).filter(|_| shares);
+        let mut spec = spec(needs, &set.name, set.priority_of(index), claim.as_ref());
+        // The API server looks it up when it creates a pod.
+        spec["priority"] = Value::Null;
+        json!({"metadata": {"labels": {TEAM: set.name}}, "spec": spec})
+    };
+    let claims = if has_own { json!([{"metadata": {"name": "data"}}]) } else { Value::Null };
+    let same = set.leader == set.worker
+        && set.priority.leader == set.priority.worker
+        && set.claim_of(0, 0).is_some() == set.claim_of(0, 1).is_some();
+    let leader = if same { Value::Null } else { template(set.leader, 0) };
     (set.kind == Kind::LeaderWorker).then(|| {
         json!({"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
             "metadata": {"namespace": set.namespace, "name": set.name},
             "spec": {"leaderWorkerTemplate":
-                {"size": set.size, "leaderTemplate": leader, "workerTemplate": template(set.worker)}}})
+                {"size": set.size, "leaderTemplate": leader, "workerTemplate": template(set.worker, 1),
+                 "volumeClaimTemplates": claims}}})
     })
+}
+
+/// A claim, and its volume if it has one.
+pub fn claim(claim: &Claim) -> Vec<Event> {
+    let volume = claim.site.as_ref().map(|site| {
+        let (key, value) = match site {
+            Site::Node(name) => ("kubernetes.io/hostname", name),
+            Site::Rack(rack) => (RACK, rack),
+        };
+        let near = json!({"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]});
+        let affinity = json!({"required": {"nodeSelectorTerms": [near]}});
+        let name = format!("pv-{}-{}", claim.namespace, claim.name);
+        (
+            name.clone(),
+            json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+            "spec": {"nodeAffinity": affinity}}),
+        )
+    });
+    let name = volume.as_ref().map(|(name, _)| name.clone());
+    let object = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"namespace": claim.namespace, "name": claim.name}, "spec": {"volumeName": name}});
+    let volume = volume.map(|(_, volume)| Event::Shown(ObjectKind::PersistentVolume, volume.to_string()));
+    let claim = Event::Shown(ObjectKind::PersistentVolumeClaim, object.to_string());
+    volume.into_iter().chain([claim]).collect()
 }
 
 pub fn pod(pod: &Pod, truth: &Truth) -> Value {
@@ -69,8 +113,8 @@ pub fn pod(pod: &Pod, truth: &Truth) -> Value {
     if pod.leaving {
         metadata["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     }
-    let mut spec = spec(pod.needs, &pod.team, pod.priority);
-    let mut status = json!({"phase": "Pending"});
+    let mut spec = spec(pod.needs, &pod.team, pod.priority, pod.claim.as_ref());
+    let mut status = json!({"phase": if pod.finished { "Succeeded" } else { "Pending" }});
     if let Some(node) = &pod.node {
         spec["nodeName"] = json!(node);
     } else if pod.failures > 0 {
@@ -103,13 +147,22 @@ fn topology(set: &SetSpec, mut say: impl FnMut(&str, String) -> Option<Value>) {
     }
 }
 
-fn spec(needs: Needs, team: &str, priority: i32) -> Value {
+fn spec(needs: Needs, team: &str, priority: i32, claim: Option<&String>) -> Value {
     let mut requests = json!({"cpu": needs.cpu.to_string()});
     if needs.gpus > 0 {
         requests[GPU] = json!(needs.gpus.to_string());
     }
     let mut spec =
         json!({"priority": priority, "containers": [{"name": "main", "resources": {"requests": requests}}]});
+    // In templates this is all that is said about it.
+    match priority {
+        0 => {}
+        ..0 => spec["priorityClassName"] = json!("low"),
+        _ => spec["priorityClassName"] = json!("high"),
+    }
+    if let Some(claim) = claim {
+        spec["volumes"] = json!([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]);
+    }
     if needs.ssd {
         spec["nodeSelector"] = json!({"disk": "ssd"});
     }

@@ -75,6 +75,7 @@ fn take(world: &mut World<'_>, step: Step) -> Result<(), Violation> {
             world.reconcile(first, count);
         }
         Step::NewSingle(needs, priority) => world.new_single(needs, priority),
+        Step::Finish(which) => world.finish(which),
         Step::EndSingle(which) => world.end_single(which),
         Step::DeleteMember(which, graceful) => world.delete_member(which, graceful),
         Step::Vanish(which) => world.vanish(which),
@@ -100,6 +101,10 @@ fn take(world: &mut World<'_>, step: Step) -> Result<(), Violation> {
         }
         Step::DeliverPods(count) => world.deliver(ObjectKind::Pod, count),
         Step::DeliverNodes(count) => world.deliver(ObjectKind::Node, count),
+        Step::DeliverVolumes(count) => {
+            world.deliver(ObjectKind::PersistentVolume, count);
+            world.deliver(ObjectKind::PersistentVolumeClaim, count);
+        }
         Step::DeliverAll => world.deliver_all(),
         Step::Pass(milliseconds) => world.pass(Duration::from_millis(milliseconds)),
         Step::PassLong => world.pass_long(),

@@ -1,11 +1,13 @@
 //! Who fits where: kube-scheduler's own filters, and whether a whole group fits into a domain, both exactly.
 //!
-//! A group has one leader and otherwise equal workers. So for each place of the leader it is enough to count how many
-//! workers each node can take, and the search is complete.
+//! A group has one leader and otherwise equal workers, but for where their volumes are. So for each place of the leader it
+//! is enough to count how many workers each node can take, and to give those a place first that have the least choice: of
+//! two sites, one is within the other or they have nothing in common. The search is complete.
 
 use std::collections::HashMap;
 
 use crate::scenario::{Level, Needs, NodeSpec};
+use crate::storage::Site;
 use crate::truth::{Pod, Truth};
 
 /// What pods take of the nodes, the ones included that kube-scheduler has assumed there.
@@ -31,9 +33,10 @@ pub struct Side {
 #[derive(Clone, Debug)]
 pub struct Crew {
     side: Side,
-    leader: Option<Needs>,
+    leader: Option<(Needs, Option<Site>)>,
     worker: Needs,
-    workers: usize,
+    /// Where the volume of each is, those with the least choice first.
+    workers: Vec<Option<Site>>,
 }
 
 /// What is left of a node, for one side.
@@ -55,7 +58,7 @@ impl Occupancy {
     pub fn new<'a>(truth: &Truth, assumed: impl Iterator<Item = (&'a Pod, &'a str)>) -> Self {
         let mut occupancy = Self::default();
         for pod in truth.pods.values() {
-            if let Some(node) = &pod.node {
+            if let Some(node) = pod.node.as_ref().filter(|_| !pod.finished) {
                 occupancy.add(pod, node);
             }
         }
@@ -107,11 +110,12 @@ impl Occupancy {
     /// Whether all of the crew can be on these nodes at once.
     pub fn packs(&self, crew: &Crew, nodes: &[&NodeSpec]) -> bool {
         let left: Vec<Left> = nodes.iter().map(|node| self.left(node, &crew.side)).collect();
-        let Some(leader) = crew.leader else { return crew.workers_fit(nodes, &left, None) };
+        let Some((leader, site)) = &crew.leader else { return crew.workers_fit(nodes, &left, None) };
         (0..nodes.len()).any(|at| {
-            is_allowed(leader, nodes[at])
-                && left[at].slots(leader) > 0
-                && crew.workers_fit(nodes, &left, Some((at, leader)))
+            is_allowed(*leader, nodes[at])
+                && site.as_ref().is_none_or(|site| site.is_reached_from(nodes[at]))
+                && left[at].slots(*leader) > 0
+                && crew.workers_fit(nodes, &left, Some((at, *leader)))
         })
     }
 }
@@ -160,27 +164,37 @@ impl Crew {
                 *missing = false;
             }
         }
+        let number = truth.groups[group].number;
+        let volume_at =
+            |index: usize| truth.site_of_claim(set.namespace, &set.claim_of(number, index)?).cloned();
+        let mut workers: Vec<_> = (1..size).filter(|index| missing[*index]).map(volume_at).collect();
+        workers.sort_by_key(|site| (site.is_none(), site.clone()));
         Self {
             side: Side { namespace: set.namespace, team: set.name.clone() },
-            leader: missing[0].then_some(set.leader),
+            leader: missing[0].then(|| (set.leader, volume_at(0))),
             worker: set.worker,
-            workers: missing[1..].iter().filter(|missing| **missing).count(),
+            workers,
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.leader.is_none() && self.workers == 0
+        self.leader.is_none() && self.workers.is_empty()
     }
 
     fn workers_fit(&self, nodes: &[&NodeSpec], left: &[Left], leader: Option<(usize, Needs)>) -> bool {
-        let slots = (0..nodes.len()).map(|at| {
+        let slots = |at: usize| {
             let mut left = left[at];
             if let Some((_, needs)) = leader.filter(|(place, _)| *place == at) {
                 left.take(needs, true);
             }
             if is_allowed(self.worker, nodes[at]) { left.slots(self.worker) } else { 0 }
-        });
-        usize::try_from(slots.sum::<i64>()).is_ok_and(|slots| slots >= self.workers)
+        };
+        let mut slots: Vec<i64> = (0..nodes.len()).map(slots).collect();
+        self.workers.iter().all(|site| {
+            let reached = |at: usize| site.as_ref().is_none_or(|site| site.is_reached_from(nodes[at]));
+            let place = (0..nodes.len()).find(|at| slots[*at] > 0 && reached(*at));
+            place.inspect(|at| slots[*at] -= 1).is_some()
+        })
     }
 }
 

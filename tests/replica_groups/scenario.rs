@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+pub use crate::storage::{Reach, Sharing, Storage, Whose};
+
 pub const RACK: &str = "example.com/rack";
 pub const BLOCK: &str = "example.com/block";
 
@@ -114,7 +116,29 @@ pub struct SetSpec {
     pub exclusive: Option<Scope>,
     /// Says so by the annotation of `LeaderWorkerSet` instead of Berth's.
     pub native_exclusive: bool,
-    pub priority: i32,
+    pub priority: Priorities,
+    pub storage: Option<Storage>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Priorities {
+    pub leader: i32,
+    pub worker: i32,
+}
+
+impl SetSpec {
+    pub fn priority_of(&self, index: usize) -> i32 {
+        if index == 0 { self.priority.leader } else { self.priority.worker }
+    }
+
+    /// Whether members ask for the same, so that one is like any other.
+    pub fn is_uniform(&self) -> bool {
+        let same_storage = |storage: Storage| {
+            storage.whose == Whose::Everybody && matches!(storage.sharing, Sharing::Shared(_))
+        };
+        let same_priority = self.priority.leader == self.priority.worker;
+        self.leader == self.worker && same_priority && self.storage.is_none_or(same_storage)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -125,6 +149,8 @@ pub enum Step {
     Reconcile(usize, usize),
     NewSingle(Needs, i32),
     EndSingle(usize),
+    /// A pod that runs has done its work.
+    Finish(usize),
     /// With a grace period or at once.
     DeleteMember(usize, bool),
     /// A pod that is leaving is gone.
@@ -141,6 +167,7 @@ pub enum Step {
     // On the way to Berth.
     DeliverPods(usize),
     DeliverNodes(usize),
+    DeliverVolumes(usize),
     DeliverAll,
     /// Milliseconds.
     Pass(u64),
@@ -169,7 +196,11 @@ pub struct Choice {
 pub enum Then {
     BindNow,
     BindLater,
-    Fail { told: bool },
+    /// Its volumes take as long as they take, perhaps longer than anybody remembers the attempt.
+    BindLate,
+    Fail {
+        told: bool,
+    },
 }
 
 /// What the API server makes of a binding.

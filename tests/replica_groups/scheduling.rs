@@ -5,7 +5,7 @@ use hyper::StatusCode;
 
 use crate::objects;
 use crate::promises::Violation;
-use crate::scenario::{Choice, Outcome, Then};
+use crate::scenario::{Choice, NodeSpec, Outcome, Then};
 use crate::world::{Attempt, World};
 
 impl World<'_> {
@@ -17,8 +17,14 @@ impl World<'_> {
             self.deliver(Kind::Pod, usize::MAX);
         }
         let occupancy = self.occupancy();
-        let fitting = self.truth.nodes.values().filter(|node| occupancy.admits(&pod, node));
+        let fits = |node: &&NodeSpec| self.truth.reaches_volume(&pod, node) && occupancy.admits(&pod, node);
+        let fitting = self.truth.nodes.values().filter(fits);
         let candidates: Vec<String> = fitting.map(|node| node.name.clone()).collect();
+        self.seen.bound_to_volume |= self
+            .truth
+            .nodes
+            .values()
+            .any(|node| !self.truth.reaches_volume(&pod, node) && occupancy.admits(&pod, node));
         if candidates.is_empty() {
             self.note(|| format!("{} fits nowhere", pod.uid));
             if self.offers.remove(uid).is_some() {
@@ -60,8 +66,10 @@ impl World<'_> {
             return Ok(true);
         }
         self.note(|| format!("{uid} is to go to {node}"));
-        self.attempts.push(Attempt { pod: pod.clone(), node: node.clone(), since: self.now });
-        self.check_room_kept(&pod, &node)?;
+        let patient = choice.then == Then::BindLate;
+        let (pod, since) = (pod.clone(), self.now);
+        self.attempts.push(Attempt { pod, node: node.clone(), since, patient, orphaned: false });
+        self.check_room_kept(uid, &node)?;
         if choice.then == Then::BindNow {
             self.bind(self.attempts.len() - 1, Outcome::Done)?;
         }
@@ -93,7 +101,8 @@ impl World<'_> {
 
     /// The bind call of an attempt under way.
     pub fn bind(&mut self, at: usize, outcome: Outcome) -> Result<(), Violation> {
-        let Attempt { pod, node, since } = self.attempts.remove(at);
+        let is_late = self.is_forgotten(&self.attempts[at]);
+        let Attempt { pod, node, since, .. } = self.attempts.remove(at);
         let uid = &pod.uid;
         let (status, done) = match self.truth.pods.get(uid) {
             None => (StatusCode::NOT_FOUND, false),
@@ -106,14 +115,19 @@ impl World<'_> {
         };
         let Some(bound) = self.berth.bind(self.api, &pod, &node, status) else {
             self.note(|| format!("bind {uid} -> {node}: declined"));
-            assert!(pod.part.is_some(), "only a member can tear its group apart");
+            self.seen.late_bind_declined |= is_late;
+            self.check_declined(&pod, &node)?;
             self.fail(uid);
             return Ok(());
         };
         assert_eq!(bound, status == StatusCode::CREATED, "{uid}: {status}");
         self.note(|| format!("bind {uid} -> {node}: {status}, done: {done}"));
         if done {
+            if is_late {
+                self.excuse_late_bind(&pod, &node);
+            }
             self.check_binding(&pod, &node)?;
+            self.make_volume(&pod, &node);
             self.truth.pods.entry(uid.clone()).and_modify(|pod| pod.node = Some(node));
             self.offers.remove(uid);
             self.show_pod(uid);

@@ -19,12 +19,16 @@ pub struct Seen {
     pub expired_in_pieces: bool,
     pub waited_for_room: bool,
     pub taken_over: bool,
+    pub bound_to_volume: bool,
+    pub finished_in_pieces: bool,
+    pub bound_late: bool,
+    pub late_bind_declined: bool,
 }
 
 /// What is looked for, and in how many of a thousand histories at least.
 type Row = (&'static str, usize, fn(&Seen) -> bool);
 
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 17] = [
     ("a group is placed whole", 600, |seen| seen.whole),
     ("a member is refused though it would fit as a pod", 400, |seen| seen.member_refused),
     ("so is the first one", 400, |seen| seen.first_refused),
@@ -38,6 +42,10 @@ const ROWS: [Row; 13] = [
     ("a reservation expires while a group is in pieces", 50, |seen| seen.expired_in_pieces),
     ("a group waits until there is room", 400, |seen| seen.waited_for_room),
     ("another Berth takes over while a group is in pieces", 20, |seen| seen.taken_over),
+    ("a volume keeps a member from nodes where it would fit", 100, |seen| seen.bound_to_volume),
+    ("a member finishes while others are missing", 20, |seen| seen.finished_in_pieces),
+    ("a bind comes later than its attempt is remembered", 40, |seen| seen.bound_late),
+    ("such a bind is declined", 2, |seen| seen.late_bind_declined),
 ];
 
 pub fn counts() -> Counts {

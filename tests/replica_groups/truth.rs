@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use crate::scenario::{Level, Needs, NodeSpec, Scope, SetSpec};
+use crate::storage::Claim;
 
 #[derive(Clone, Debug)]
 pub struct Pod {
@@ -18,8 +19,12 @@ pub struct Pod {
     pub node: Option<String>,
     /// Has a deletion timestamp.
     pub leaving: bool,
+    /// Has succeeded: it takes no room any more, and nobody waits for it.
+    pub finished: bool,
     /// How often a failed attempt was written into its status.
     pub failures: u64,
+    /// The name of the claim that it uses.
+    pub claim: Option<String>,
 }
 
 /// A pod's part in a group.
@@ -62,6 +67,7 @@ pub struct Truth {
     pub pods: BTreeMap<String, Pod>,
     pub groups: Vec<Group>,
     pub sets: Vec<SetSpec>,
+    pub claims: Vec<Claim>,
     pub created: usize,
 }
 
@@ -87,14 +93,15 @@ impl Truth {
         })
     }
 
-    /// Those of them that have a node.
+    /// Those of them that have a node, or had one until they finished.
     pub fn bound_members(&self, group: usize) -> impl Iterator<Item = (&Pod, &String)> {
         self.members(group).filter_map(|pod| Some((pod, pod.node.as_ref()?)))
     }
 
-    /// Those that have a node that exists.
+    /// Those that run on a node that exists.
     pub fn running_members(&self, group: usize) -> impl Iterator<Item = (&Pod, &NodeSpec)> {
-        self.bound_members(group).filter_map(|(pod, node)| Some((pod, self.nodes.get(node)?)))
+        let running = self.bound_members(group).filter(|(pod, _)| !pod.finished);
+        running.filter_map(|(pod, node)| Some((pod, self.nodes.get(node)?)))
     }
 
     pub fn is_whole(&self, group: usize) -> bool {

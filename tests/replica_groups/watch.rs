@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use berth::model::{Kind, ObjectKey};
 
+use crate::storage::Claim;
 use crate::truth::Pod;
 
 /// One piece of news.
@@ -31,7 +32,7 @@ pub struct News {
     pub about: Option<About>,
 }
 
-/// Which pod news are about.
+/// Which pod, or claim, news are about.
 #[derive(Clone, Debug)]
 pub struct About {
     pub uid: String,
@@ -46,6 +47,10 @@ impl About {
         let group = pod.part.as_ref().map(|part| part.group);
         Self { uid: pod.uid.clone(), name: pod.name.clone(), group, is_loss }
     }
+
+    pub fn of_volume(claim: &Claim) -> Self {
+        Self { uid: String::new(), name: claim.name.clone(), group: claim.group, is_loss: false }
+    }
 }
 
 /// The queues.
@@ -54,6 +59,8 @@ pub struct Watch {
     nodes: VecDeque<News>,
     pods: VecDeque<News>,
     sets: VecDeque<News>,
+    claims: VecDeque<News>,
+    volumes: VecDeque<News>,
 }
 
 impl Watch {
@@ -65,6 +72,8 @@ impl Watch {
         match kind {
             Kind::Node => &mut self.nodes,
             Kind::Pod => &mut self.pods,
+            Kind::PersistentVolumeClaim => &mut self.claims,
+            Kind::PersistentVolume => &mut self.volumes,
             _ => &mut self.sets,
         }
     }
@@ -79,7 +88,8 @@ impl Watch {
     /// Those that are under way since before a moment.
     pub fn take_older(&mut self, moment: Duration) -> Vec<Event> {
         let mut events = Vec::new();
-        for queue in [&mut self.nodes, &mut self.sets, &mut self.pods] {
+        let Self { nodes, pods, sets, claims, volumes } = self;
+        for queue in [nodes, sets, claims, volumes, pods] {
             while queue.front().is_some_and(|news| news.since < moment) {
                 events.extend(queue.pop_front().map(|news| news.event));
             }
@@ -92,7 +102,8 @@ impl Watch {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.pods.is_empty() && self.sets.is_empty()
+        let Self { nodes, pods, sets, claims, volumes } = self;
+        [nodes, pods, sets, claims, volumes].into_iter().all(VecDeque::is_empty)
     }
 
     pub fn has_node_news(&self) -> bool {
@@ -101,6 +112,12 @@ impl Watch {
 
     pub fn has_set_news(&self) -> bool {
         !self.sets.is_empty()
+    }
+
+    /// Whether Berth does not know all of the group's claims and volumes.
+    pub fn hides_volumes_of(&self, group: usize) -> bool {
+        let of_group = |news: &News| news.about.as_ref().is_some_and(|about| about.group == Some(group));
+        self.claims.iter().chain(&self.volumes).any(of_group)
     }
 
     fn pods_under_way(&self) -> impl Iterator<Item = &About> {

@@ -47,12 +47,17 @@ pub struct Attempt {
     pub pod: Pod,
     pub node: String,
     pub since: Duration,
+    /// kube-scheduler does not give up on it.
+    pub patient: bool,
+    /// The Berth that let it in is not the one that is asked now.
+    pub orphaned: bool,
 }
 
 impl<'a> World<'a> {
     pub fn new(scenario: &Scenario, api: &'a ApiServer, config: &'a Config, log: bool) -> Self {
         let nodes = scenario.nodes.iter().map(|node| (node.name.clone(), node.clone())).collect();
-        let truth = Truth { nodes, sets: scenario.sets.clone(), ..Truth::default() };
+        let mut truth = Truth { nodes, sets: scenario.sets.clone(), ..Truth::default() };
+        truth.add_shared_claims();
         let berth = Berth::start(config, api, everything(&truth).into_iter());
         Self {
             truth,
@@ -83,20 +88,40 @@ impl<'a> World<'a> {
 
     /// Pods under way that are still there to be bound, with the node each is meant for.
     pub fn assumed(&self) -> impl Iterator<Item = (&Pod, &str)> {
-        self.attempts.iter().filter_map(|attempt| {
-            let pod = self.truth.pods.get(&attempt.pod.uid).filter(|pod| pod.node.is_none())?;
-            Some((pod, &*attempt.node))
-        })
+        self.attempts.iter().filter_map(|attempt| self.to_be_bound(attempt))
     }
 
-    /// The members of a group that have a node or are meant for one.
+    /// Those of them that Berth knows of.
+    pub fn remembered(&self) -> impl Iterator<Item = (&Pod, &str)> {
+        let remembered = self.attempts.iter().filter(|attempt| !self.is_forgotten(attempt));
+        remembered.filter_map(|attempt| self.to_be_bound(attempt))
+    }
+
+    /// Where pods go of which Berth does not know any more that they are under way.
+    pub fn forgotten(&self) -> impl Iterator<Item = &str> {
+        let forgotten = self.attempts.iter().filter(|attempt| self.is_forgotten(attempt));
+        forgotten.filter_map(|attempt| self.to_be_bound(attempt)).map(|(_, node)| node)
+    }
+
+    fn to_be_bound<'s>(&'s self, attempt: &'s Attempt) -> Option<(&'s Pod, &'s str)> {
+        let pod = self.truth.pods.get(&attempt.pod.uid).filter(|pod| pod.node.is_none())?;
+        Some((pod, &*attempt.node))
+    }
+
+    /// Whether Berth does not know any more that a pod is under way.
+    pub fn is_forgotten(&self, attempt: &Attempt) -> bool {
+        attempt.orphaned || attempt.since + TTL <= self.now
+    }
+
+    /// The members of a group that run on a node or are meant for one.
     pub fn placed_members(&self, group: usize) -> impl Iterator<Item = (&Pod, &str)> {
         let revision = self.truth.groups[group].revision;
         let part_of = move |pod: &Pod| {
             pod.part.as_ref().is_some_and(|part| part.group == group && part.revision == revision)
         };
-        let bound = self.truth.bound_members(group).map(|(pod, node)| (pod, &**node));
-        bound.chain(self.assumed().filter(move |(pod, _)| part_of(pod)))
+        let bound = self.truth.bound_members(group).filter(|(pod, _)| !pod.finished);
+        let bound = bound.map(|(pod, node)| (pod, &**node));
+        bound.chain(self.remembered().filter(move |(pod, _)| part_of(pod)))
     }
 
     pub fn has_begun(&self, group: usize) -> bool {
@@ -116,7 +141,7 @@ impl<'a> World<'a> {
     pub fn show_pod(&mut self, uid: &str) {
         let pod = &self.truth.pods[uid];
         let event = Event::Shown(ObjectKind::Pod, objects::pod(pod, &self.truth).to_string());
-        let about = Some(About::of(pod, pod.leaving));
+        let about = Some(About::of(pod, pod.leaving || pod.finished));
         self.watch.push(News { since: self.now, event, about });
     }
 
@@ -142,15 +167,16 @@ impl<'a> World<'a> {
         self.berth.hear(events);
     }
 
-    /// Lets time run. Nothing stays under way for as long as it is remembered.
+    /// Lets time run. Hardly anything stays under way for as long as it is remembered.
     pub fn pass(&mut self, time: Duration) {
         let then = self.now + time;
-        self.attempts.retain(|attempt| attempt.since + PATIENCE > then);
+        self.attempts.retain(|attempt| attempt.patient || attempt.since + PATIENCE > then);
         let events = self.watch.take_older(then.saturating_sub(LAG));
         self.berth.hear(events);
         self.berth.advance(time);
         self.now = then;
         self.excuse_the_late();
+        self.excuse_those_around_forgotten();
     }
 
     /// More time than anything is remembered for, in several ticks, while nobody does anything.
@@ -161,7 +187,7 @@ impl<'a> World<'a> {
                 && self.truth.set_of(group).required.is_some()
         });
         self.seen.expired_in_pieces |= partial;
-        self.attempts.clear();
+        self.attempts.retain(|attempt| attempt.patient);
         self.deliver_all();
         for _ in 0..5 {
             self.pass(TTL / 4);
@@ -169,14 +195,15 @@ impl<'a> World<'a> {
         self.offers.clear();
     }
 
-    /// Berth loses its memory; what is under way with it is lost.
     /// A Berth that has only the cluster to go by.
     pub fn newcomer(&self) -> Berth {
         Berth::start(self.config, self.api, everything(&self.truth).into_iter())
     }
 
+    /// Berth loses its memory; what is under way with it is lost, or comes late.
     pub fn restart(&mut self) {
-        self.attempts.clear();
+        self.attempts.retain(|attempt| attempt.patient);
+        self.attempts.iter_mut().for_each(|attempt| attempt.orphaned = true);
         self.offers.clear();
         self.watch.clear();
         let groups = 0..self.truth.groups.len();
@@ -189,6 +216,7 @@ impl<'a> World<'a> {
             self.truth.groups[group].record.excused |= unsettled;
         }
         self.berth = self.newcomer();
+        self.excuse_those_around_forgotten();
     }
 }
 
@@ -201,5 +229,6 @@ fn everything(truth: &Truth) -> Vec<Event> {
     let sets = sets.filter_map(shown);
     let pods = truth.pods.values();
     let pods = pods.map(|pod| Event::Shown(ObjectKind::Pod, objects::pod(pod, truth).to_string()));
-    nodes.chain(sets).chain(pods).collect()
+    let claims = truth.claims.iter().flat_map(objects::claim);
+    nodes.chain(sets).chain(claims).chain(pods).collect()
 }

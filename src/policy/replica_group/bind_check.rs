@@ -1,14 +1,47 @@
-//! The last word before a bind: it must not tear a group apart.
+//! The last word before a bind: it must not tear a group apart, nor put it into a domain that another has to itself.
 //!
 //! Filter let the pod in a while ago. Meanwhile its volumes may have taken longer than anybody waited, and the others may
-//! have gone elsewhere.
+//! have gone elsewhere, or strangers have come.
 
 use super::host_set::most_common;
+use super::other_groups::Exclusion;
 use crate::model::Pod;
 use crate::view::View;
 
+/// Why a bind would break what groups are promised, if it would.
+pub fn breach(pod: &Pod, node: &str, view: &View) -> Option<&'static str> {
+    if tears_apart(pod, node, view) {
+        Some("the replica group is in another domain of its required topology by now")
+    } else if trespasses(pod, node, view) {
+        Some("a replica group that must not share the domain is there by now")
+    } else {
+        None
+    }
+}
+
+/// Whether a member on this node would be the first of its group in a domain where one of another group is, and one of both
+/// groups does not want the other there.
+fn trespasses(pod: &Pod, node: &str, view: &View) -> bool {
+    let (Some(membership), Some(node)) = (pod.group.as_ref(), view.node(node)) else { return false };
+    let labels_at = |member: &Pod| view.node(view.place_of(&member.uid)?).map(|node| &node.labels);
+    let strangers = view.placed_groups().filter(|(group, _)| **group != membership.group);
+    strangers.flat_map(|(_, members)| members).any(|stranger| {
+        let Some(theirs) = stranger.group.as_ref() else { return false };
+        Exclusion::keys_between(membership, theirs).any(|key| {
+            let shared = node
+                .labels
+                .get(key)
+                .filter(|value| labels_at(stranger).is_some_and(|labels| labels.get(key) == Some(*value)));
+            // A group stays where it is, whoever else is there.
+            let mut own = view.placed_members(&membership.group).filter(|member| member.uid != pod.uid);
+            shared.is_some()
+                && !own.any(|member| labels_at(member).is_some_and(|labels| labels.get(key) == shared))
+        })
+    })
+}
+
 /// Whether a member on this node would be in another domain of the required topology than the members in place.
-pub fn tears_apart(pod: &Pod, node: &str, view: &View) -> bool {
+fn tears_apart(pod: &Pod, node: &str, view: &View) -> bool {
     let Some((membership, key)) =
         pod.group.as_ref().and_then(|membership| Some((membership, membership.topology.required.as_ref()?)))
     else {
@@ -23,8 +56,8 @@ pub fn tears_apart(pod: &Pod, node: &str, view: &View) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::situation::{Situation, member};
-    use super::tears_apart;
-    use crate::fixtures::pod;
+    use super::{breach, tears_apart, trespasses};
+    use crate::fixtures::{PodBuilder, pod};
 
     #[test]
     fn a_member_joins_the_others_or_is_not_bound() {
@@ -46,7 +79,32 @@ mod tests {
         ] {
             assert_eq!(tears_apart(&asking, node, &situation.view), expected, "{name}");
         }
+        assert!(breach(&asking, "b1", &racks().with(placed(1, "a0")).view).is_some());
         let single = pod("single").build();
         assert!(!tears_apart(&single, "a0", &racks().with(placed(1, "b0")).view));
+    }
+
+    #[test]
+    fn a_group_is_not_bound_into_a_domain_that_another_has_to_itself() {
+        let racks = || Situation::racks(&[("a", &[8, 8]), ("b", &[8])]);
+        let alone = |member: PodBuilder| member.annotation("berth.dev/exclusive", "Namespace").build();
+        let asking = || member("g", 0, 2, 1);
+        let other = |node: &str| member("h", 0, 2, 1).on(node);
+        for (name, asking, situation, expected) in [
+            ("nobody is there", alone(asking()), racks(), false),
+            ("it wants to be alone", alone(asking()), racks().with(other("a1").build()), true),
+            ("the other one does", asking().build(), racks().with(alone(other("a1"))), true),
+            ("nobody minds", asking().build(), racks().with(other("a1").build()), false),
+            ("the other one is elsewhere", alone(asking()), racks().with(alone(other("b0"))), false),
+            (
+                "it is there already",
+                alone(asking()),
+                racks().with(other("a1").build()).with(member("g", 1, 2, 1).on("a0").build()),
+                false,
+            ),
+        ] {
+            assert_eq!(trespasses(&asking, "a0", &situation.view), expected, "{name}");
+            assert_eq!(breach(&asking, "a0", &situation.view).is_some(), expected, "{name}");
+        }
     }
 }

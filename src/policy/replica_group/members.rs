@@ -127,7 +127,7 @@ impl<'a> Members<'a> {
             priority: view
                 .waiting_members(&membership.group)
                 .map(|pod| pod.priority)
-                .fold(pod.priority, i32::min),
+                .fold(if asking { pod.priority } else { i32::MAX }, i32::min),
             may_preempt: pod.may_preempt
                 && view.waiting_members(&membership.group).all(|pod| pod.may_preempt),
             view,

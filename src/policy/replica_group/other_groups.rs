@@ -84,6 +84,15 @@ impl Exclusion {
         objects(one, other) || objects(other, one)
     }
 
+    /// The topology keys whose domains two groups must not share, because one of them does not want the other there.
+    pub fn keys_between<'m>(one: &'m Membership, other: &'m Membership) -> impl Iterator<Item = &'m Name> {
+        let key = |a: &'m Membership, b: &Membership| {
+            let objects = a.topology.exclusive.is_some_and(|scope| scope.covers(&a.group, &b.group));
+            a.topology.required.as_ref().filter(|_| a.group != b.group && objects)
+        };
+        key(one, other).into_iter().chain(key(other, one))
+    }
+
     fn exclude_domain_of(&mut self, host: Option<HostId>, domains: &Domains) {
         if let Some(HostDomain::In(domain)) = host.map(|host| domains.of(host)) {
             self.shared.insert(domain);

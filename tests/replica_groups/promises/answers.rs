@@ -37,6 +37,11 @@ impl World<'_> {
             (record.disturbed, record.excused) = (true, true);
         }
         self.truth.groups[part.group].record.excused |= self.is_blind_to(&part);
+        if let Some(level) = self.truth.set_of(part.group).required {
+            let domain = |node: &str| self.truth.nodes.get(node).and_then(|node| node.domain(level));
+            let blocked = self.forgotten().any(|node| domain(node) == domain(&offered[0]));
+            self.truth.groups[part.group].record.excused |= blocked;
+        }
         self.check_domain(pod, &part, offered)
     }
 
@@ -60,7 +65,7 @@ impl World<'_> {
             return Ok(());
         }
         let (occupancy, around) = (self.occupancy(), around(&self.truth, level, nodes[0]));
-        let under_way: Vec<&Pod> = self.assumed().map(|(pod, _)| pod).chain([pod]).collect();
+        let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).chain([pod]).collect();
         let rest = Crew::missing(&self.truth, part.group, &under_way);
         for node in nodes {
             if !occupancy.with(pod, &node.name).packs(&rest, &around) {
@@ -75,16 +80,16 @@ impl World<'_> {
     /// Whether Berth lacks what it takes to know what the rest of the group asks for, or how much is left.
     fn is_blind_to(&self, part: &Part) -> bool {
         let set = self.truth.set_of(part.group);
-        let unequal = set.leader != set.worker;
         let unseen = match set.kind {
             Kind::LeaderWorker => self.watch.has_set_news(),
             Kind::Annotated => {
                 let all = self.truth.members(part.group).count() >= self.truth.groups[part.group].size;
                 // A group begins only when all its members have been seen.
-                unequal && self.has_begun(part.group) && (!all || self.watch.hides(part.group))
+                let begun = self.has_begun(part.group);
+                begun && !set.is_uniform() && (!all || self.watch.hides(part.group))
             }
         };
-        unseen || self.watch.hides_loss_of(part.group)
+        unseen || self.watch.hides_loss_of(part.group) || self.watch.hides_volumes_of(part.group)
     }
 
     /// Whether one domain of the preferred level can take the whole group, beyond doubt: nothing is under way, Berth knows
@@ -93,7 +98,7 @@ impl World<'_> {
         let set = self.truth.set_of(part.group);
         let (Some(_), Some(level)) = (set.required, set.preferred) else { return false };
         let certain = self.follows_scores
-            && set.leader == set.worker
+            && set.is_uniform()
             && self.watch.is_empty()
             && self.attempts.is_empty()
             && self.offers.values().all(|since| *since + TTL <= self.now)

@@ -13,6 +13,42 @@ impl World<'_> {
         self.check_alone(pod, part, node)
     }
 
+    /// A bind that comes later than its attempt is remembered may take anybody's room, and that of its own group: nobody
+    /// has looked for long whether the others fit there. It still must not tear its group apart.
+    pub fn excuse_late_bind(&mut self, pod: &Pod, node: &str) {
+        self.seen.bound_late = true;
+        let is_blind = self.watch.has_node_news();
+        if let Some(part) = &pod.part {
+            let record = &mut self.truth.groups[part.group].record;
+            record.excused = true;
+            record.disturbed |= is_blind;
+        }
+        self.excuse_groups_around(node);
+    }
+
+    /// A bind is declined only for the sake of members that are elsewhere, or of a group that must not be near.
+    pub fn check_declined(&self, pod: &Pod, node: &str) -> Result<(), Violation> {
+        let unfounded =
+            |why: &str| Err(Violation::new("declined with reason", format!("{}: {why}", pod.uid)));
+        let Some(part) = &pod.part else { return unfounded("no member can tear a group apart") };
+        let (Some(level), Some(node)) = (self.truth.set_of(part.group).required, self.truth.nodes.get(node))
+        else {
+            return Ok(());
+        };
+        let is_blind = self.watch.has_node_news() || self.watch.hides(part.group);
+        let is_elsewhere = |place: &str| {
+            self.truth.nodes.get(place).is_none_or(|place| place.domain(level) != node.domain(level))
+        };
+        let mut others = self.placed_members(part.group).filter(|(other, _)| other.uid != pod.uid);
+        let is_kept_out = (0..self.truth.groups.len())
+            .any(|other| self.truth.objects(other, part.group) || self.truth.objects(part.group, other));
+        if is_blind || is_kept_out || others.any(|(_, place)| is_elsewhere(place)) {
+            Ok(())
+        } else {
+            unfounded("nobody is elsewhere")
+        }
+    }
+
     fn check_together(&self, pod: &Pod, part: &Part, node: &NodeSpec) -> Result<(), Violation> {
         let (set, record) = (self.truth.set_of(part.group), &self.truth.groups[part.group].record);
         let Some(level) = set.required.filter(|_| !record.disturbed) else { return Ok(()) };

@@ -47,6 +47,8 @@ fn probe(cpu: i64) -> Pod {
         priority: 0,
         node: None,
         leaving: false,
+        finished: false,
         failures: 0,
+        claim: None,
     }
 }

@@ -13,9 +13,11 @@ const MARGIN: Duration = Duration::from_secs(2);
 impl World<'_> {
     /// After a pod was given a place: it took nobody's room, unless it matters more. Then the others may be left with less
     /// than they were promised, even if it would still do.
-    pub fn check_room_kept(&mut self, newcomer: &Pod, node: &str) -> Result<(), Violation> {
+    pub fn check_room_kept(&mut self, newcomer: &str, node: &str) -> Result<(), Violation> {
+        let newcomer = self.truth.pods[newcomer].clone();
         for at in 0..self.truth.groups.len() {
-            let outranks = newcomer.priority > self.truth.set_of(at).priority;
+            let is_own = newcomer.part.as_ref().is_some_and(|part| part.group == at);
+            let outranks = !is_own && newcomer.priority > self.least_priority(at);
             if outranks && self.is_around(at, node) {
                 self.truth.groups[at].record.excused = true;
             } else if let Some(shortage) = self.shortage(at) {
@@ -23,6 +25,27 @@ impl World<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Room is kept at the priority of the least member that has none: without it, the others would be in vain. Priority
+    /// classes are not watched, so of a member still to come no more than the usual default is expected, or than its leader
+    /// has, unless it is of the same class.
+    fn least_priority(&self, group: usize) -> i32 {
+        let placed = self.placed_members(group).map(|(pod, _)| pod);
+        let placed = placed.chain(self.truth.members(group).filter(|pod| pod.finished));
+        let placed: Vec<usize> = placed.filter_map(|pod| Some(pod.part.as_ref()?.index)).collect();
+        let missing = (0..self.truth.groups[group].size).filter(|index| !placed.contains(index));
+        let set = self.truth.set_of(group);
+        let priority = |index: usize| {
+            let own = set.priority_of(index);
+            let is_known = self
+                .truth
+                .members(group)
+                .any(|pod| pod.part.as_ref().is_some_and(|part| part.index == index));
+            let is_guessed = !is_known && own != 0 && own != set.priority.leader;
+            if is_guessed { own.min(set.priority.leader).min(0) } else { own }
+        };
+        missing.map(priority).min().unwrap_or(i32::MAX)
     }
 
     /// Whether a node is in the domain of a group.
@@ -38,7 +61,7 @@ impl World<'_> {
         if self.truth.groups[group].record.excused {
             return None;
         }
-        let under_way: Vec<&Pod> = self.assumed().map(|(pod, _)| pod).collect();
+        let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).collect();
         let rest = Crew::missing(&self.truth, group, &under_way);
         let place = self.placed_members(group).find_map(|(_, node)| self.truth.nodes.get(node))?;
         let enough = rest.is_empty() || self.occupancy().packs(&rest, &around(&self.truth, level, place));
@@ -63,6 +86,20 @@ impl World<'_> {
             let late = self.truth.groups[at].record.progress + TTL <= self.now + MARGIN;
             let whole = self.truth.is_whole(at);
             self.truth.groups[at].record.excused |= late && !whole;
+        }
+    }
+
+    /// Berth takes the room of pods for free that are still under way when it has forgotten them.
+    pub fn excuse_those_around_forgotten(&mut self) {
+        for node in self.forgotten().map(str::to_owned).collect::<Vec<_>>() {
+            self.excuse_groups_around(&node);
+        }
+    }
+
+    pub fn excuse_groups_around(&mut self, node: &str) {
+        for at in 0..self.truth.groups.len() {
+            let around = self.is_around(at, node);
+            self.truth.groups[at].record.excused |= around;
         }
     }
 

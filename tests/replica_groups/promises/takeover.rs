@@ -8,9 +8,11 @@ use crate::world::World;
 
 impl World<'_> {
     /// Another Berth takes over that has only the cluster to go by. What it owes to groups with members in place is what the
-    /// old one owes to them, unless the old one has given up on somebody in the meantime.
+    /// old one owes to them, unless the old one has given up on somebody in the meantime, or knows in which domain a group is
+    /// while nothing in the cluster tells.
     pub fn check_takeover(&mut self) -> Result<(), Violation> {
-        if self.berth.has_given_up() || self.berth.has_pods_under_way() {
+        let adrift = (0..self.truth.groups.len()).any(|group| self.is_adrift(group));
+        if adrift || self.berth.has_given_up() || self.berth.has_pods_under_way() {
             return Ok(());
         }
         let begun = |owed: BTreeMap<String, Owed>| -> BTreeMap<String, Owed> {
@@ -32,5 +34,13 @@ impl World<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether all nodes of a group's members are gone, or have lost the label of its topology.
+    fn is_adrift(&self, group: usize) -> bool {
+        let Some(level) = self.truth.set_of(group).required else { return false };
+        let mut running = self.truth.running_members(group);
+        self.truth.bound_members(group).next().is_some()
+            && running.all(|(_, node)| node.domain(level).is_none())
     }
 }

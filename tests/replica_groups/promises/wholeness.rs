@@ -2,7 +2,7 @@
 
 use super::Violation;
 use crate::room::{Crew, around};
-use crate::truth::Pod;
+use crate::scenario::{Level, NodeSpec};
 use crate::world::World;
 
 impl World<'_> {
@@ -33,20 +33,44 @@ impl World<'_> {
 
     /// Members that run keep the others from going elsewhere.
     fn is_tied_down(&self, group: usize) -> bool {
-        let Some(level) = self.truth.set_of(group).required else { return false };
+        let Some(level) = self.truth.set_of(group).required else { return self.lacks_reachable_room(group) };
         let mut places = self.truth.running_members(group).map(|(_, node)| node);
-        let Some(first) = places.next() else { return false };
+        let Some(first) = places.next() else { return self.is_tied_by_volumes(group, level) };
         if first.domain(level).is_none() || places.any(|node| node.domain(level) != first.domain(level)) {
             // Pulled apart by somebody who relabelled nodes.
             return true;
         }
-        let invaded = (0..self.truth.groups.len()).any(|other| {
+        self.cannot_be_around(group, level, first)
+    }
+
+    /// Volumes that are there keep members from the room that there is.
+    fn lacks_reachable_room(&self, group: usize) -> bool {
+        let open: Vec<_> = self.truth.nodes.values().filter(|node| !self.is_invaded(group, node)).collect();
+        let rest = Crew::missing(&self.truth, group, &[]);
+        self.truth.set_of(group).storage.is_some() && !self.occupancy().packs(&rest, &open)
+    }
+
+    /// Volumes that are there keep members from going elsewhere, even before one of them runs.
+    fn is_tied_by_volumes(&self, group: usize, level: Level) -> bool {
+        self.truth.set_of(group).storage.is_some()
+            && self
+                .truth
+                .nodes
+                .values()
+                .all(|node| node.domain(level).is_none() || self.cannot_be_around(group, level, node))
+    }
+
+    fn cannot_be_around(&self, group: usize, level: Level, place: &NodeSpec) -> bool {
+        let rest = Crew::missing(&self.truth, group, &[]);
+        self.is_invaded(group, place) || !self.occupancy().packs(&rest, &around(&self.truth, level, place))
+    }
+
+    /// Whether a group that may not be near runs in the same block.
+    fn is_invaded(&self, group: usize, place: &NodeSpec) -> bool {
+        (0..self.truth.groups.len()).any(|other| {
             let hostile = self.truth.objects(group, other) || self.truth.objects(other, group);
-            hostile && self.truth.running_members(other).any(|(_, node)| node.block == first.block)
-        });
-        let under_way: Vec<&Pod> = Vec::new();
-        let rest = Crew::missing(&self.truth, group, &under_way);
-        invaded || !self.occupancy().packs(&rest, &around(&self.truth, level, first))
+            hostile && self.truth.running_members(other).any(|(_, node)| node.block == place.block)
+        })
     }
 
     fn describe(&self, group: usize) -> String {

@@ -56,15 +56,18 @@ impl<'a> Contender<'a> {
 
 /// Lets every Berth owe the same to groups of which not all can have what they lack.
 pub fn settle(division: Division, view: &View, settings: &Settings) -> Division {
-    if division.short.is_empty() {
+    let reservations = view.ledger().reservations();
+    // Whose time is up has no claim to what others have by now.
+    let is_late = |group: &Arc<GroupKey>| reservations.has_expired(group);
+    if division.short.iter().all(is_late) {
         return division;
     }
-    let reservations = view.ledger().reservations();
     let has_begun = |group: &&Arc<GroupKey>| view.placed_members(group).len() > 0;
     let (begun, plans): (Vec<_>, Vec<_>) = reservations.iter().map(|kept| &kept.group).partition(has_begun);
     let asked =
         division.rooms.iter().map(|room| &room.group).chain(&division.short).chain(&division.undecided);
-    let all: BTreeSet<_> = begun.into_iter().chain(asked).chain(view.short_groups()).collect();
+    let all = begun.into_iter().chain(asked).chain(view.short_groups());
+    let all: BTreeSet<_> = all.filter(|group| !is_late(group)).collect();
     let mut all: Vec<_> = all.into_iter().filter_map(|group| Contender::new(group, view, settings)).collect();
 
     let mut ground = vec![false; view.host_numbers()];
