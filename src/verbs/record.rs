@@ -35,7 +35,7 @@ impl Verbs {
         } else {
             snapshot.engine().count(decision);
             self.write_ledger(called, self.offer(candidates, decision), decision.effects());
-            self.group_events.filtered(pod, decision);
+            self.group_events.filtered(pod, decision, snapshot.view());
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{HostId, Needs, PodState, View};
 use crate::ledger::{DropCause, Life, Reservation};
+use crate::model::group::Overruled;
 use crate::model::{GroupKey, Kind, Membership, Name, Object, ObjectKey, Pod, Recogniser, Uid};
 
 /// One thing a watch tells.
@@ -305,8 +306,14 @@ impl View {
         else {
             return;
         };
-        if before.group == now.group && before.topology != now.topology {
-            let membership = Membership { topology: before.topology.clone(), ..Membership::clone(now) };
+        let is_same = before.topology == now.topology && before.subgroup == now.subgroup;
+        if before.group == now.group && !is_same {
+            let membership = Membership {
+                topology: before.topology.clone(),
+                subgroup: before.subgroup.clone(),
+                overruled: Some(Overruled::RunningMember),
+                ..Membership::clone(now)
+            };
             Arc::make_mut(pod).group = Some(Arc::new(membership));
         }
     }

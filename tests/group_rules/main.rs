@@ -17,4 +17,5 @@ mod quotas;
 mod scene;
 mod seen;
 mod shapes;
+mod topologies_said;
 mod whole;

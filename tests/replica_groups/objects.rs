@@ -28,11 +28,13 @@ pub fn node(node: &NodeSpec) -> Value {
 
 /// The object behind the groups of a set, if there is one.
 pub fn set(set: &SetSpec) -> Option<Value> {
-    let template = |needs: Needs| json!({"metadata": {"labels": {TEAM: set.name}}, "spec": spec(needs, &set.name, set.priority)});
+    let mut said = Map::new();
+    topology(set, |key, value| said.insert(key.to_owned(), value.into()));
+    let template = |needs: Needs| json!({"metadata": {"labels": {TEAM: set.name}, "annotations": said}, "spec": spec(needs, &set.name, set.priority)});
     let leader = if set.leader == set.worker { Value::Null } else { template(set.leader) };
     (set.kind == Kind::LeaderWorker).then(|| {
         json!({"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
-            "metadata": {"namespace": set.namespace, "name": set.name},
+            "metadata": {"namespace": set.namespace, "name": set.name, "annotations": said},
             "spec": {"leaderWorkerTemplate":
                 {"size": set.size, "leaderTemplate": leader, "workerTemplate": template(set.worker)}}})
     })

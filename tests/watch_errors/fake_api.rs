@@ -62,6 +62,8 @@ struct State {
     /// The status that bindings get, and the last binding asked for.
     bindings: Option<u16>,
     bound: Option<Value>,
+    /// The Events that were posted.
+    events: Vec<Value>,
     away: bool,
 }
 
@@ -88,6 +90,11 @@ impl FakeApi {
 
     pub fn serve(&self, kind: Kind, list: List) {
         self.with(kind, |served| served.list = list);
+    }
+
+    /// The Events that were posted so far.
+    pub fn events(&self) -> Vec<Value> {
+        lock(&self.state).events.clone()
     }
 
     pub fn install(&self, kind: Kind, version: &str) {
@@ -249,6 +256,10 @@ fn answer(mut stream: TcpStream, state: &Shared) -> std::io::Result<()> {
             201 => reply(&mut stream, 201, &json!({"kind": "Status", "status": "Success"})),
             status => fail(&mut stream, status),
         };
+    }
+    if last == "events" {
+        state.events.extend(serde_json::from_slice::<Value>(&body));
+        return reply(&mut stream, 201, &serde_json::from_slice(&body).unwrap_or_default());
     }
     if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.group() == last && !last.is_empty()) {
         let installed = state.kinds.entry(kind).or_default().installed.clone();
