@@ -122,12 +122,18 @@ fn template(mut object: json::PodTemplate, namespace: &Name, interner: &Interner
     let labels = object.metadata.as_ref().and_then(|meta| meta.labels.as_ref());
     let pairs = labels.into_iter().flat_map(|labels| &labels.0).map(|(k, v)| (k, v));
     let labels = interner.labels(pairs);
-    let Some(spec) = &mut object.spec else { return Template { labels, ..Template::default() } };
+    let annotations = object.metadata.as_ref().and_then(|meta| meta.annotations.as_ref());
+    let pairs = annotations.into_iter().flat_map(|annotations| &annotations.0).map(|(k, v)| (k, v));
+    let annotations = interner.labels(pairs);
+    let Some(spec) = &mut object.spec else {
+        return Template { labels, annotations, ..Template::default() };
+    };
     resources::fill_in_requests(spec);
     constraints::fill_in_host_ports(spec);
     let by_container = resources::of_template(spec, interner);
     Template {
         labels,
+        annotations,
         requests: interner.resources(by_container.to_resources()),
         named: by_container.named(),
         by_container: Arc::new(by_container),

@@ -17,6 +17,7 @@ mod group_events;
 mod group_metrics;
 mod metrics;
 mod nominating;
+mod notices;
 mod off_loop;
 mod owed;
 mod preempt;

@@ -55,6 +55,7 @@ impl Upkeep {
                     });
                 }
                 interner.sweep();
+                group_events.look_for_dissenters(&store.view());
                 group_events.forget(&store.view());
             }
         }

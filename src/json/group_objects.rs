@@ -61,6 +61,15 @@ impl Fields for Json<'_> {
         Ok(text.map(|text| self.interner.name(&text)))
     }
 
+    fn annotation(&self, key: &str) -> Result<Option<Name>, Malformed> {
+        let annotations = self.value::<HashMap<String, &RawValue>>("metadata.annotations")?;
+        let Some(value) = annotations.and_then(|all| all.get(key).map(|value| value.get())) else {
+            return Ok(None);
+        };
+        let text = serde_json::from_str::<String>(value).map_err(|error| malformed(key, &error))?;
+        Ok(Some(text).filter(|text| !text.is_empty()).map(|text| self.interner.name(&text)))
+    }
+
     fn template(&self, path: &str) -> Result<Option<Template>, Malformed> {
         let template = self.value(path)?;
         Ok(template.map(|template| super::template(template, self.namespace, self.interner)))

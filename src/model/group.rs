@@ -41,6 +41,19 @@ pub struct Membership {
     pub topology: TopologyRequest,
     /// The part of the group that it belongs to, if the group has parts.
     pub subgroup: Option<Subgroup>,
+    /// What is said of its topology and does not count.
+    pub overruled: Option<Overruled>,
+}
+
+/// What is said of a group's topology and does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overruled {
+    /// Templates of one group name different topologies. The first one counts for all members, the leader's.
+    Contradiction,
+    /// The annotations of a member that runs are not those that it was placed by.
+    RunningMember,
+    /// A domain is wanted that is nobody else's, and of no topology.
+    ExclusiveOfNothing,
 }
 
 impl Membership {
@@ -51,7 +64,7 @@ impl Membership {
 }
 
 /// Where a group is to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TopologyRequest {
     /// All members in one domain of this topology key, or nowhere.
     pub required: Option<Name>,
@@ -62,6 +75,15 @@ pub struct TopologyRequest {
 }
 
 impl TopologyRequest {
+    /// This, and where it says nothing the other.
+    pub fn or(self, other: &Self) -> Self {
+        Self {
+            required: self.required.or_else(|| other.required.clone()),
+            preferred: self.preferred.or_else(|| other.preferred.clone()),
+            exclusive: self.exclusive.or(other.exclusive),
+        }
+    }
+
     /// Whether nothing is wished for.
     pub fn is_none(&self) -> bool {
         self.required.is_none() && self.preferred.is_none()
@@ -69,7 +91,7 @@ impl TopologyRequest {
 }
 
 /// Among which groups one wants to be alone in its domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// Those of the same set.
     Set,

@@ -19,6 +19,7 @@
 //!   search         both phases, over the domains that are possible
 //!     host_set       domains, and domains within domains
 //!     other_groups   exclusive domains, groups of the same set
+//!     agreement      what members of a group agree on
 //!     keep           keeping to the slots that are reserved
 //!     in_flight      pods whose node is not known yet
 //!     preempting     what if lower-priority pods were gone
@@ -38,6 +39,7 @@
 //! chooses.
 
 mod affinity;
+pub mod agreement;
 mod ahead;
 mod availability;
 mod bind_check;

@@ -9,11 +9,14 @@ use std::time::{Duration, Instant};
 use dashmap::DashMap;
 
 use super::GroupMetrics;
+use super::notices::{Notice, Notices};
 use crate::cluster::event_recorder::{EventRecorder, PodEvent};
 use crate::decision::reason::REPLICA_GROUP;
 use crate::decision::{Decision, Reason};
 use crate::ledger::Reservation;
+use crate::model::group::recognition::names_topology;
 use crate::model::{GroupKey, Membership, Pod};
+use crate::policy::replica_group::agreement;
 use crate::view::View;
 
 /// The same is not said again of a group for so long, unless it has been complete in between.
@@ -62,6 +65,7 @@ pub struct GroupEvents {
     said: DashMap<Arc<GroupKey>, Said>,
     /// When the first member of those that are being placed was bound.
     begun: DashMap<Arc<GroupKey>, Instant>,
+    notices: Notices,
     event_recorder: EventRecorder,
     metrics: GroupMetrics,
 }
@@ -69,11 +73,22 @@ pub struct GroupEvents {
 impl GroupEvents {
     /// Nothing said so far.
     pub fn new(event_recorder: EventRecorder, metrics: GroupMetrics) -> Self {
-        Self { said: DashMap::new(), begun: DashMap::new(), event_recorder, metrics }
+        let (said, begun, notices) = (DashMap::new(), DashMap::new(), Notices::default());
+        Self { said, begun, notices, event_recorder, metrics }
     }
 
     /// Filter answered for a pod.
-    pub fn filtered(&self, pod: &Pod, decision: &Decision) {
+    pub fn filtered(&self, pod: &Pod, decision: &Decision, view: &View) {
+        match &pod.group {
+            Some(membership) => {
+                if let Some(overruled) = membership.overruled {
+                    self.notice(overruled.into(), pod);
+                }
+            }
+            // Where no groups are wanted at all, the operator has said so.
+            None if names_topology(pod) && view.recogniser().listens() => self.notice(Notice::NoGroup, pod),
+            None => {}
+        }
         let Some(membership) = pod.group.as_ref().filter(|membership| membership.has_topology_request())
         else {
             return;
@@ -138,12 +153,26 @@ impl GroupEvents {
         self.event_recorder.announce(PodEvent { pod, uid, reason, message, is_warning });
     }
 
+    /// Looks for members whose annotations do not count because they deviate from the others', or from what they were
+    /// placed by.
+    pub fn look_for_dissenters(&self, view: &View) {
+        for pod in agreement::dissenters(view) {
+            let overruled = pod.group.as_ref().and_then(|membership| membership.overruled);
+            self.notice(overruled.map_or(Notice::Disagreement, Notice::from), pod);
+        }
+    }
+
+    fn notice(&self, notice: Notice, pod: &Pod) {
+        self.notices.tell(notice, pod, &self.event_recorder, &self.metrics.ignored);
+    }
+
     /// Forgets groups of which nobody is left.
     pub fn forget(&self, view: &View) {
         let somebody =
             |group: &GroupKey| view.placed_members(group).len() + view.waiting_members(group).len() > 0;
         self.said.retain(|group, _| somebody(group));
         self.begun.retain(|group, _| somebody(group));
+        self.notices.forget();
     }
 
     /// Shows in the metrics how groups are doing, and those that wait by their reasons.

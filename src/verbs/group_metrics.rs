@@ -1,10 +1,11 @@
 //! What is measured of replica groups.
 
-use prometheus::{Histogram, IntGaugeVec};
+use prometheus::{Histogram, IntCounterVec, IntGaugeVec};
 
+use super::notices::Notice;
 use crate::decision::Reason;
 use crate::decision::reason::REPLICA_GROUP;
-use crate::metrics::{NO_LABELS, Registry, count};
+use crate::metrics::{NO_LABELS, Registry, count, create_series};
 use crate::policy::replica_group::survey;
 use crate::view::View;
 
@@ -21,6 +22,8 @@ pub struct GroupMetrics {
     pub(crate) waiting: IntGaugeVec,
     /// Time from the first to the last member bound.
     pub(crate) assembly: Histogram,
+    /// Topologies that are named in vain, as far as it was said.
+    pub(crate) ignored: IntCounterVec,
     /// Domains in which groups are to be, by how much room they have.
     pub(crate) domains: IntGaugeVec,
 }
@@ -42,12 +45,18 @@ impl GroupMetrics {
                 &["reason"],
             )?,
             assembly: assembly.with_label_values(NO_LABELS),
+            ignored: registry.counter(
+                "topology_ignored_total",
+                "Events about topology annotations that do not count, by why.",
+                &["why"],
+            )?,
             domains: registry.gauge(
                 "domains",
                 "Domains of the topologies that replica groups require, by the free share of what is scarcest there.",
                 &["room"],
             )?,
         };
+        create_series(&metrics.ignored, Notice::ALL.map(|notice| [notice.label()]));
         metrics.show(&View::default());
         metrics.nobody_waits();
         Ok(metrics)

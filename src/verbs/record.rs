@@ -34,12 +34,12 @@ impl Verbs {
             self.write_ledger(called, Offer::None, decision.effects());
             // It may stay so until somebody does something about it.
             if undecided == Undecided::MembersNotCreated {
-                self.group_events.filtered(pod, decision);
+                self.group_events.filtered(pod, decision, snapshot.view());
             }
         } else {
             snapshot.engine().count(decision);
             self.write_ledger(called, self.offer(candidates, decision), decision.effects());
-            self.group_events.filtered(pod, decision);
+            self.group_events.filtered(pod, decision, snapshot.view());
         }
     }
 

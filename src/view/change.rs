@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{HostId, Needs, PodState, View};
 use crate::ledger::{DropCause, Life, Reservation};
+use crate::model::group::Overruled;
 use crate::model::{GroupKey, Kind, Membership, Name, Object, ObjectKey, Pod, Recogniser, Uid};
 
 /// One thing a watch tells.
@@ -195,9 +196,9 @@ impl View {
             }
             Object::Service(object) => self.services.insert(key, object),
             Object::Workload(kind, object) => self.workloads.entry(kind).or_default().insert(key, object),
-            Object::VolumeClaim(object) => self.volumes.claims.insert(key, object),
-            Object::PersistentVolume(object) => self.volumes.persistent.insert(key, object),
-            Object::StorageClass(object) => self.volumes.classes.insert(key, object),
+            Object::VolumeClaim(object) => self.set_claim(&key, Some(object)),
+            Object::PersistentVolume(object) => self.set_persistent_volume(&key, Some(object)),
+            Object::StorageClass(object) => self.set_storage_class(&key, Some(object)),
             Object::LimitRange(object) => self.set_limit_range(&key, Some(object)),
             Object::ResourceQuota(object) => self.set_quota(&key, Some(object)),
             Object::PriorityClass(object) => self.set_priority_class(&key, Some(object)),
@@ -224,9 +225,9 @@ impl View {
             Kind::ReplicationController | Kind::ReplicaSet | Kind::StatefulSet => {
                 self.workloads.entry(kind).or_default().remove(key);
             }
-            Kind::PersistentVolumeClaim => self.volumes.claims.remove(key),
-            Kind::PersistentVolume => self.volumes.persistent.remove(key),
-            Kind::StorageClass => self.volumes.classes.remove(key),
+            Kind::PersistentVolumeClaim => self.set_claim(key, None),
+            Kind::PersistentVolume => self.set_persistent_volume(key, None),
+            Kind::StorageClass => self.set_storage_class(key, None),
             Kind::LimitRange => self.set_limit_range(key, None),
             Kind::ResourceQuota => self.set_quota(key, None),
             Kind::PriorityClass => self.set_priority_class(key, None),
@@ -304,8 +305,14 @@ impl View {
         else {
             return;
         };
-        if before.group == now.group && before.topology != now.topology {
-            let membership = Membership { topology: before.topology.clone(), ..Membership::clone(now) };
+        let is_same = before.topology == now.topology && before.subgroup == now.subgroup;
+        if before.group == now.group && !is_same {
+            let membership = Membership {
+                topology: before.topology.clone(),
+                subgroup: before.subgroup.clone(),
+                overruled: Some(Overruled::RunningMember),
+                ..Membership::clone(now)
+            };
             Arc::make_mut(pod).group = Some(Arc::new(membership));
         }
     }

@@ -145,8 +145,12 @@ impl View {
         key: &ObjectKey,
         object: Option<Arc<GroupObject>>,
     ) {
-        let asked =
-            |object: Option<&Arc<GroupObject>>| object.map(|o| o.topology.clone()).unwrap_or_default();
+        let asked = |object: Option<&Arc<GroupObject>>| {
+            object.map(|object| {
+                let templates = object.templates().map(|template| template.annotations.clone());
+                (object.topology.clone(), templates.collect::<Vec<_>>())
+            })
+        };
         let before = asked(self.group_object(Kind::Group(kind), key));
         let changed = before != asked(object.as_ref());
         let known = self.group_object(Kind::Group(kind), key).cloned();

@@ -50,6 +50,20 @@ impl<T> Namespaced<T> {
         self.len += usize::from(previous.is_none());
     }
 
+    /// Takes in an object, or that it is gone. Whether that changes anything.
+    pub(super) fn set(&mut self, key: &ObjectKey, object: Option<Arc<T>>) -> bool
+    where
+        T: PartialEq,
+    {
+        let is_new = self.get(key) != object.as_ref();
+        match object.filter(|_| is_new) {
+            Some(object) => self.insert(key.clone(), object),
+            None if is_new => self.remove(key),
+            None => {}
+        }
+        is_new
+    }
+
     pub(super) fn remove(&mut self, key: &ObjectKey) {
         let Some(objects) = self.namespaces.get_mut(&key.namespace) else { return };
         self.len -= usize::from(objects.remove(&key.name).is_some());

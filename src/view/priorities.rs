@@ -41,6 +41,7 @@ impl View {
             Some(class) => (class.value, class.may_preempt),
             None if is_known => (0, true),
             None if name == like.priority_class => (like.priority, like.may_preempt),
+            None if name.is_none() => (0, true),
             None => (like.priority.min(0), true),
         };
         ExpectedPriority {
@@ -58,14 +59,9 @@ impl View {
 
     /// Takes in a priority class, or that it is gone.
     pub(super) fn set_priority_class(&mut self, key: &ObjectKey, class: Option<Arc<PriorityClass>>) {
-        if self.priority_classes.get(key) == class.as_ref() {
-            return;
+        if self.priority_classes.set(key, class) {
+            self.outdate_incomplete_groups(|_| true);
         }
-        match class {
-            Some(class) => self.priority_classes.insert(key.clone(), class),
-            None => self.priority_classes.remove(key),
-        }
-        self.outdate_incomplete_groups(|_| true);
     }
 }
 

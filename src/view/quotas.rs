@@ -80,13 +80,9 @@ impl View {
 
     /// Takes in a quota, or that it is gone.
     pub(super) fn set_quota(&mut self, key: &ObjectKey, quota: Option<Arc<ResourceQuota>>) {
-        if self.quotas.objects.get(key) == quota.as_ref() {
-            return;
-        }
         let is_first = self.quotas.objects.is_empty();
-        match quota {
-            Some(quota) => self.quotas.objects.insert(key.clone(), quota),
-            None => self.quotas.objects.remove(key),
+        if !self.quotas.objects.set(key, quota) {
+            return;
         }
         if self.quotas.objects.is_empty() {
             self.quotas.used = HashMap::default();

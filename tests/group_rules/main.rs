@@ -18,5 +18,6 @@ mod quotas;
 mod scene;
 mod seen;
 mod shapes;
+mod topologies_said;
 mod unseen;
 mod whole;

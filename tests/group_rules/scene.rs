@@ -3,6 +3,7 @@
 use berth::cluster::snapshot_file;
 use berth::config;
 use berth::json::Interner;
+use berth::metrics::Registry;
 use berth::model::group::Source;
 use berth::model::{Object, ObjectKey};
 use berth::policy::fit::{Demand, Verdict};
@@ -79,8 +80,9 @@ impl Scene {
         let text =
             format!("apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n{}", self.settings);
         let config = config::parse(&text).expect("settings");
-        let verbs = Verbs::in_memory(config, read(&self.objects)).expect("verbs");
-        Stage { verbs, nodes: self.nodes }
+        let metrics = Registry::new().expect("a registry");
+        let verbs = Verbs::in_memory_measured(config, read(&self.objects), &metrics).expect("verbs");
+        Stage { verbs, nodes: self.nodes, metrics }
     }
 }
 
@@ -88,6 +90,7 @@ impl Scene {
 pub struct Stage {
     pub verbs: Verbs,
     pub nodes: Vec<String>,
+    metrics: Registry,
 }
 
 impl Stage {
@@ -240,6 +243,15 @@ impl Stage {
     /// Time passes.
     pub fn wait(&self, seconds: u64) {
         self.verbs.store.write(|view| view.advance(std::time::Duration::from_secs(seconds)));
+    }
+
+    /// How often it was said that topology annotations do not count, and why.
+    pub fn ignored(&self) -> Vec<(String, u64)> {
+        let page = String::from_utf8(self.metrics.render()).expect("text");
+        let series = page.lines().filter_map(|line| line.strip_prefix("berth_topology_ignored_total{why=\""));
+        let pairs = series.filter_map(|line| line.split_once("\"} "));
+        let counts = pairs.map(|(why, count)| (why.to_owned(), count.parse().expect("a number")));
+        counts.filter(|(_, count)| *count > 0).collect()
     }
 
     /// How much room is kept: groups, slots.

@@ -30,8 +30,17 @@ pub fn node(node: &NodeSpec) -> Value {
             {"cpu": node.cpu.to_string(), GPU: node.gpus.to_string(), "pods": node.places.to_string()}}})
 }
 
+/// The classes that pods name.
+pub fn priority_classes() -> impl Iterator<Item = Value> {
+    [("low", -10), ("high", 10)].into_iter().map(|(name, value)| {
+        json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value})
+    })
+}
+
 /// The object behind the groups of a set, if there is one.
 pub fn set(set: &SetSpec) -> Option<Value> {
+    let mut said = Map::new();
+    topology(set, |key, value| said.insert(key.to_owned(), value.into()));
     let (shares, has_own) = match set.storage.map(|storage| storage.sharing) {
         None => (false, false),
         Some(Sharing::Shared(_)) => (true, false),
@@ -42,7 +51,7 @@ pub fn set(set: &SetSpec) -> Option<Value> {
         let mut spec = spec(needs, &set.name, set.priority_of(index), claim.as_ref());
         // The API server looks it up when it creates a pod.
         spec["priority"] = Value::Null;
-        json!({"metadata": {"labels": {TEAM: set.name}}, "spec": spec})
+        json!({"metadata": {"labels": {TEAM: set.name}, "annotations": said}, "spec": spec})
     };
     let claims = if has_own { json!([{"metadata": {"name": "data"}}]) } else { Value::Null };
     let same = set.leader == set.worker
@@ -51,7 +60,7 @@ pub fn set(set: &SetSpec) -> Option<Value> {
     let leader = if same { Value::Null } else { template(set.leader, 0) };
     (set.kind == Kind::LeaderWorker).then(|| {
         json!({"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
-            "metadata": {"namespace": set.namespace, "name": set.name},
+            "metadata": {"namespace": set.namespace, "name": set.name, "annotations": said},
             "spec": {"leaderWorkerTemplate":
                 {"size": set.size, "leaderTemplate": leader, "workerTemplate": template(set.worker, 1),
                  "volumeClaimTemplates": claims}}})

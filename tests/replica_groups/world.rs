@@ -230,5 +230,7 @@ fn everything(truth: &Truth) -> Vec<Event> {
     let pods = truth.pods.values();
     let pods = pods.map(|pod| Event::Shown(ObjectKind::Pod, objects::pod(pod, truth).to_string()));
     let claims = truth.claims.iter().flat_map(objects::claim);
-    nodes.chain(sets).chain(claims).chain(pods).collect()
+    let classes =
+        objects::priority_classes().map(|class| Event::Shown(ObjectKind::PriorityClass, class.to_string()));
+    nodes.chain(classes).chain(sets).chain(claims).chain(pods).collect()
 }

@@ -66,6 +66,8 @@ struct State {
     patches: Vec<(String, Value)>,
     /// The status of the next answer to a patch, if it fails.
     refused_patch: Option<u16>,
+    /// The Events that were posted.
+    events: Vec<Value>,
     away: bool,
 }
 
@@ -92,6 +94,11 @@ impl FakeApi {
 
     pub fn serve(&self, kind: Kind, list: List) {
         self.with(kind, |served| served.list = list);
+    }
+
+    /// The Events that were posted so far.
+    pub fn events(&self) -> Vec<Value> {
+        lock(&self.state).events.clone()
     }
 
     pub fn install(&self, kind: Kind, version: &str) {
@@ -283,6 +290,10 @@ fn answer(mut stream: TcpStream, state: &Shared) -> std::io::Result<()> {
             json!({"name": name, "namespace": "d", "uid": format!("uid-{name}"), "resourceVersion": "7"});
         let pod = json!({"metadata": metadata, "status": {"nominatedNodeName": node}});
         return reply(&mut stream, 200, &pod);
+    }
+    if last == "events" {
+        state.events.extend(serde_json::from_slice::<Value>(&body));
+        return reply(&mut stream, 201, &serde_json::from_slice(&body).unwrap_or_default());
     }
     if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.group() == last && !last.is_empty()) {
         let installed = state.kinds.entry(kind).or_default().installed.clone();

@@ -131,6 +131,30 @@ fn a_binding_is_created_refused_or_left_in_doubt() {
 }
 
 #[test]
+fn a_topology_that_is_ignored_is_said_in_one_event() {
+    let api = FakeApi::start();
+    api.serve(Kind::Node, List::of([node("a")]));
+    let berth = start(&api, "");
+    until_ready(&berth);
+    let annotations = json!({"berth.dev/required-topology": "rack"});
+    let pod =
+        json!({"metadata": {"name": "p", "namespace": "d", "uid": "uid-p", "annotations": annotations}});
+    let body = json!({"Pod": pod, "NodeNames": ["a"]}).to_string();
+    for _ in 0..3 {
+        assert!(
+            berth.post("/filter", &body).body.contains(r#""NodeNames":["a"]"#),
+            "it is let in all the same"
+        );
+    }
+    until_true("posted", || berth.count(r#"berth_events_total{result="posted"}"#) == 1);
+    assert_eq!(berth.count(r#"berth_topology_ignored_total{why="no_group"}"#), 1);
+    let events = api.events();
+    let [event] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((&event["type"], &event["reason"]), (&json!("Warning"), &json!("TopologyIgnored")));
+    assert_eq!(event["involvedObject"]["uid"], "uid-p");
+}
+
+#[test]
 fn the_comparer_finds_what_differs() {
     let api = FakeApi::start();
     api.serve(Kind::Node, List::of([node("a"), node("b")]));

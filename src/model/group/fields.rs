@@ -13,6 +13,9 @@ pub(crate) trait Fields {
     /// A text that is not empty.
     fn text(&self, path: &str) -> Result<Option<Name>, Malformed>;
 
+    /// An annotation of the object that is not empty.
+    fn annotation(&self, key: &str) -> Result<Option<Name>, Malformed>;
+
     /// A pod template.
     fn template(&self, path: &str) -> Result<Option<Template>, Malformed>;
 

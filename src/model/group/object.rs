@@ -18,7 +18,7 @@ pub struct GroupObject {
     pub size: Option<u32>,
     /// Whether losing one pod makes its whole group start anew.
     pub restarts_together: bool,
-    /// Where the object wants its groups to be. Pods may say otherwise.
+    /// Where the object wants its groups to be. Pods and their templates may say otherwise.
     pub topology: TopologyRequest,
     /// The roles of its pods, in the order in which the object lists them.
     pub roles: Box<[Role]>,
@@ -43,6 +43,11 @@ impl GroupObject {
                 Arc::make_mut(template).fill_in(defaults);
             }
         }
+    }
+
+    /// The templates of all its roles, a leader's before those of its workers.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        self.roles.iter().flat_map(Role::templates)
     }
 
     /// The role of that name.
@@ -72,6 +77,11 @@ impl Role {
         self.replicas.saturating_mul(self.size)
     }
 
+    /// Its templates, the leader's first.
+    pub fn templates(&self) -> impl Iterator<Item = &Template> {
+        [&self.leader, &self.worker].into_iter().flatten().map(|template| &**template)
+    }
+
     /// What the pod of that number among those that fill the role once will look like.
     pub fn template(&self, number: u32) -> Option<&Template> {
         let leader = self.leader.as_ref().filter(|_| number == 0);
@@ -84,6 +94,8 @@ impl Role {
 pub struct Template {
     /// Its labels, but for those that tell pods of one template apart.
     pub labels: Labels,
+    /// Those of its annotations that may say something about a group.
+    pub annotations: Labels,
     /// What it will ask for.
     pub requests: Arc<Resources>,
     /// What its containers will ask for, if nobody adds to it.

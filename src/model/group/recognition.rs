@@ -1,11 +1,13 @@
 //! How groups are recognised: the sources are asked about a pod one after another, and what Berth's own annotations and
 //! the operator say is added to what they answer.
 
+mod request;
+
 use std::sync::Arc;
 
 use super::source::{Mark, Recognised, Told};
 use super::sources::annotations as berth;
-use super::{GroupKey, GroupObject, Membership, Scope, Source, TopologyRequest};
+use super::{GroupKey, GroupObject, Membership, Overruled, Scope, Source, TopologyRequest};
 use crate::model::{Kind, Name, ObjectKey, Pod, Selector};
 
 /// No group is larger: it would be a typing error, or meant to do harm.
@@ -153,36 +155,33 @@ impl Recogniser {
             index: said.number(berth::INDEX).or(member),
             topology,
             subgroup,
+            overruled: None,
             group,
         };
-        let object = source
-            .kind()
-            .and_then(|kind| objects.find(kind, &source.object_behind(pod, &membership)?))
-            .filter(|_| membership.topology.is_none());
-        let topology = object.map_or(&membership.topology, |object| &object.topology);
-        membership.topology = self.topology_for(pod, &told, source, topology);
+        let kind = source.kind();
+        let object = kind.and_then(|kind| objects.find(kind, &source.object_behind(pod, &membership)?));
+        let asked = request::asked(&told, source, &membership.topology, object, membership.index);
+        let in_vain = asked.topology.exclusive.is_some();
+        membership.topology = self.topology_for(pod, &told, source, asked.topology);
+        let in_vain =
+            (in_vain && membership.topology.required.is_none()).then_some(Overruled::ExclusiveOfNothing);
+        membership.overruled = asked.overruled.or(in_vain);
         Some(Arc::new(membership))
     }
 
-    /// What is asked for where: Berth's annotations first, then what the source says, then what the operator decides.
+    /// What is asked for where, as far as the operator allows it; if nothing is, what the operator decides.
     fn topology_for(
         &self,
         pod: &Pod,
         told: &Told<'_>,
         source: Source,
-        by_source: &TopologyRequest,
+        asked: TopologyRequest,
     ) -> TopologyRequest {
-        let said = &told.annotations;
+        // A rule is the operator's word.
+        let is_by_rule = source == Source::Rule && told.annotations.scope(berth::EXCLUSIVE).is_none();
         let widest = self.exclusive_limits.widest_in(&pod.key.namespace);
-        let topology = TopologyRequest {
-            required: said.topology_key(berth::REQUIRED).or_else(|| by_source.required.clone()),
-            preferred: said.topology_key(berth::PREFERRED).or_else(|| by_source.preferred.clone()),
-            exclusive: match (said.scope(berth::EXCLUSIVE), source) {
-                // A rule is the operator's word.
-                (None, Source::Rule) => by_source.exclusive,
-                (asked, _) => asked.or(by_source.exclusive).map(|asked| asked.min(widest)),
-            },
-        };
+        let allowed = |asked: Scope| if is_by_rule { asked } else { asked.min(widest) };
+        let topology = TopologyRequest { exclusive: asked.exclusive.map(allowed), ..asked };
         let meant = |default: &&DefaultTopologyRequest| {
             default.sources.contains(&source) && default.audience.includes(pod)
         };
@@ -227,6 +226,13 @@ fn is_marked(pod: &Pod) -> bool {
     };
     pod.labels.iter().any(|(key, _)| possible(key) && of_label(key))
         || pod.annotations.iter().any(|(key, _)| possible(key) && of_annotation(key))
+}
+
+/// Whether a pod says where its group is to be, with Berth's own annotations.
+pub fn names_topology(pod: &Pod) -> bool {
+    [berth::REQUIRED, berth::PREFERRED, berth::EXCLUSIVE]
+        .into_iter()
+        .any(|key| pod.annotations.get(key).is_some())
 }
 
 /// Why what a pod says about its group cannot be right. Berth's own annotations only: others answer for theirs.

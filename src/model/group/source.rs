@@ -60,6 +60,9 @@ pub(crate) trait BackingObject {
     /// What the member of that number will look like; `like` is another member of its group.
     fn template<'o>(like: &Pod, object: &'o GroupObject, index: u32) -> Option<&'o Template>;
 
+    /// The templates of all members of a pod's group, a leader's before those of its workers.
+    fn templates<'o>(pod: &Pod, object: &'o GroupObject) -> Vec<&'o Template>;
+
     /// What the member of that number will be called, if that is certain; `like` is another member of its group.
     fn pod_name(like: &Pod, index: u32) -> Option<Name>;
 
@@ -106,6 +109,10 @@ impl BackingObject for NoObject {
 
     fn template<'o>(_: &Pod, _: &'o GroupObject, _: u32) -> Option<&'o Template> {
         None
+    }
+
+    fn templates<'o>(_: &Pod, _: &'o GroupObject) -> Vec<&'o Template> {
+        Vec::new()
     }
 
     fn pod_name(_: &Pod, _: u32) -> Option<Name> {

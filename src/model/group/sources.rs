@@ -159,6 +159,11 @@ impl Source {
         with_source!(self, S => <S as GroupSource>::Object::template(like, object, index))
     }
 
+    /// The templates of all members of a pod's group, a leader's first.
+    pub(crate) fn templates<'o>(self, pod: &Pod, object: &'o GroupObject) -> Vec<&'o Template> {
+        with_source!(self, S => <S as GroupSource>::Object::templates(pod, object))
+    }
+
     /// What the member of that number will be called, if that is certain.
     pub(crate) fn pod_name(self, like: &Pod, index: u32) -> Option<Name> {
         with_source!(self, S => <S as GroupSource>::Object::pod_name(like, index))

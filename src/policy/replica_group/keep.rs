@@ -71,7 +71,7 @@ impl<'a> Search<'a> {
         Reservation {
             priority: members.priority,
             domain: membership.topology.required.clone().zip(self.value_of(domain).cloned()),
-            exclusive: membership.topology.exclusive,
+            exclusive: members.exclusive(),
             parts: membership.subgroup.as_ref().map(|parts| parts.topology.clone()),
             missing: members.missing(),
             slots: slots.collect(),

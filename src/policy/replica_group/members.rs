@@ -3,11 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::agreement::claim;
 use super::class::{Class, ClassId};
 use super::conflicts::HOST;
 use super::limits::{AntiAffinityKeys, Excess, MOST_CLASSES, has_too_many_subgroups};
 use super::quota::{self, Expected};
 use super::siblings::Siblings;
+use crate::model::group::Scope;
 use crate::model::{Membership, Name, Pod, Template};
 use crate::policy::Budget;
 use crate::view::{ExpectedPriority, HostId, MembersToCome, View};
@@ -157,6 +159,16 @@ impl<'a> Members<'a> {
         }
         self.missing.push(class);
         Some(ClassId::at(self.missing.len() - 1))
+    }
+
+    /// Which groups the group keeps out of its domain. With members in place it is no more than they ask for.
+    pub fn exclusive(&self) -> Option<Scope> {
+        let own = self.membership.topology.exclusive?;
+        if self.placed.is_empty() {
+            return Some(own);
+        }
+        let (scope, required) = claim(self.placed.iter().map(|placed| placed.pod))?;
+        Some(own.min(scope)).filter(|_| self.membership.topology.required.as_ref() == Some(required))
     }
 
     /// The classes of missing members.

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::agreement::claim;
 use super::closed_labels::ClosedLabels;
 use super::host_set::domains_of;
 use super::members::Members;
-use crate::model::group::{Scope, TopologyRequest};
 use crate::model::{GroupKey, Membership, Name, Pod};
 use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 
@@ -24,14 +24,13 @@ impl Exclusion {
         let mut exclusion = Self::default();
         let own = &*membership.group;
         for (group, members) in view.placed_groups().filter(|(group, _)| ***group != *own) {
+            let mine = membership.topology.exclusive.is_some_and(|scope| scope.covers(own, group));
             let mut members = members.peekable();
-            let Some(first) = members.peek() else { continue };
-            let topology = topology_of(first);
-            let objects =
-                |scope: Option<Scope>, a: &GroupKey, b: &GroupKey| scope.is_some_and(|s| s.covers(a, b));
-            let (mine, theirs) =
-                (objects(membership.topology.exclusive, own, group), objects(topology.exclusive, group, own));
-            if !mine && !theirs {
+            // Mostly the first one tells.
+            let first = members.peek().and_then(|first| first.group.as_ref()?.topology.exclusive);
+            let theirs = first.and_then(|_| claim(view.placed_members(group)));
+            let theirs = theirs.filter(|(scope, _)| scope.covers(group, own));
+            if !mine && theirs.is_none() {
                 continue;
             }
             for member in members {
@@ -39,7 +38,7 @@ impl Exclusion {
                 if let (true, Some(domains)) = (mine, domains) {
                     exclusion.exclude_domain_of(view.host_id(place), domains);
                 }
-                if let (true, Some(key), Some(node)) = (theirs, &topology.required, view.node(place)) {
+                if let (Some((_, key)), Some(node)) = (theirs, view.node(place)) {
                     exclusion.close(key, node.labels.get(key));
                 }
             }
@@ -104,10 +103,6 @@ impl Exclusion {
             self.closed.close(key, value);
         }
     }
-}
-
-fn topology_of(pod: &Pod) -> TopologyRequest {
-    pod.group.as_ref().map(|membership| membership.topology.clone()).unwrap_or_default()
 }
 
 /// How many groups of the same set each domain of a wider topology has. An earlier incarnation of the group itself is

@@ -11,6 +11,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::agreement::spokesman;
 use super::availability::Assumption;
 use super::members::Members;
 use super::needs_of;
@@ -60,8 +61,8 @@ pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> 
 }
 
 fn members<'a>(group: &GroupKey, view: &'a View, settings: &Settings) -> Option<Members<'a>> {
-    // Any member will do, but always the same one.
-    let first = view.placed_members(group).min_by(|a, b| a.key.cmp(&b.key))?;
+    // Any of those will do that ask for what most do, but always the same one.
+    let first = spokesman(view.placed_members(group))?;
     if view.group_size(first).is_some_and(|size| size > settings.most_members) {
         return None;
     }

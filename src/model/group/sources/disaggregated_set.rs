@@ -112,6 +112,10 @@ impl BackingObject for DisaggregatedSet {
         None
     }
 
+    fn templates<'o>(_: &Pod, object: &'o GroupObject) -> Vec<&'o Template> {
+        object.templates().collect()
+    }
+
     /// How the controller names the sets of its roles is its own affair.
     fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None

@@ -76,6 +76,10 @@ impl BackingObject for Grove {
         None
     }
 
+    fn templates<'o>(_: &Pod, _: &'o GroupObject) -> Vec<&'o Template> {
+        Vec::new()
+    }
+
     /// Its operator makes all pods before it lets any be scheduled.
     fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None

@@ -1,10 +1,12 @@
 //! `JobSet`: each of its jobs is a group. The object behind it is the Job, which says how many pods it runs.
 
+use std::sync::Arc;
+
 use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{
-    BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
+    BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told, Values,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Scope, TopologyRequest};
+use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const NAME: &str = "jobset.sigs.k8s.io/jobset-name";
@@ -25,9 +27,6 @@ impl GroupSource for JobSet {
 
     fn recognise(pod: &Told<'_>, _: &Recogniser) -> Option<Recognised> {
         let job = pod.labels.text(JOB_KEY)?;
-        let required = pod.annotations.topology_key(EXCLUSIVE);
-        // Its webhook keeps jobs of all namespaces apart.
-        let exclusive = required.as_ref().map(|_| Scope::Cluster);
         let group = match pod.labels.text(NAME) {
             Some(set) => Recognised { index: Some(job), ..Recognised::named(set) },
             None => Recognised::named(job),
@@ -35,7 +34,7 @@ impl GroupSource for JobSet {
         Some(Recognised {
             revision: pod.labels.text(ATTEMPT),
             member: pod.labels.number(INDEX).or(pod.annotations.number(INDEX)),
-            topology: TopologyRequest { required, preferred: None, exclusive },
+            topology: exclusive_topology(pod.annotations.topology_key(EXCLUSIVE)),
             ..group
         })
     }
@@ -64,7 +63,14 @@ impl BackingObject for JobSet {
         let parallelism = object.number("spec.parallelism")?.unwrap_or(1);
         let done = object.number("status.succeeded")?.unwrap_or_default();
         let left = object.number("spec.completions")?.map_or(u32::MAX, |all| all.saturating_sub(done));
-        Ok(GroupObject { size: Some(parallelism.min(left)), ..named })
+        // It cannot be changed once the Job is there, so it tells what pods were made from.
+        let template = object.template("spec.template")?;
+        let required =
+            template.as_ref().and_then(|template| Values(&template.annotations).topology_key(EXCLUSIVE));
+        let worker = template.map(Arc::new);
+        let role = Role { name: Name::from(""), replicas: 1, size: parallelism, leader: None, worker };
+        let topology = exclusive_topology(required);
+        Ok(GroupObject { size: Some(parallelism.min(left)), topology, roles: Box::new([role]), ..named })
     }
 
     fn size(_: &Pod, object: &GroupObject) -> Option<u32> {
@@ -80,6 +86,10 @@ impl BackingObject for JobSet {
         None
     }
 
+    fn templates<'o>(_: &Pod, object: &'o GroupObject) -> Vec<&'o Template> {
+        object.templates().collect()
+    }
+
     /// A Job makes names up.
     fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None
@@ -88,4 +98,10 @@ impl BackingObject for JobSet {
     fn restarts_together(_: Option<&GroupObject>) -> bool {
         true
     }
+}
+
+/// What the annotation asks for: its webhook keeps jobs of all namespaces apart.
+fn exclusive_topology(required: Option<Name>) -> TopologyRequest {
+    let exclusive = required.as_ref().map(|_| Scope::Cluster);
+    TopologyRequest { required, preferred: None, exclusive }
 }

@@ -86,6 +86,10 @@ impl BackingObject for KubeRay {
         worker_group(like, object)?.template(index)
     }
 
+    fn templates<'o>(pod: &Pod, object: &'o GroupObject) -> Vec<&'o Template> {
+        worker_group(pod, object).into_iter().flat_map(Role::templates).collect()
+    }
+
     /// Its operator makes names up.
     fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None

@@ -7,6 +7,7 @@ use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
 use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, Subgroup, TopologyRequest};
+use crate::model::label_syntax::is_label_key;
 use crate::model::{ClaimName, Name, ObjectKey, Pod, Template, TemplateVolume};
 
 const FAMILY: &str = "leaderworkerset.sigs.k8s.io/";
@@ -35,16 +36,13 @@ impl GroupSource for LeaderWorkerSet {
     fn recognise(pod: &Told<'_>, _: &Recogniser) -> Option<Recognised> {
         let set = pod.labels.text(NAME)?;
         let index = Some(pod.labels.text(GROUP_INDEX)?);
-        let required = pod.annotations.topology_key(EXCLUSIVE);
-        // Its webhook keeps groups of one namespace apart.
-        let exclusive = required.as_ref().map(|_| Scope::Namespace);
         Some(Recognised {
             set,
             index,
             revision: pod.labels.text(REVISION),
             size: pod.annotations.number(SIZE),
             member: pod.labels.number(WORKER_INDEX),
-            topology: TopologyRequest { required, preferred: None, exclusive },
+            topology: exclusive_topology(pod.annotations.topology_key(EXCLUSIVE)),
             subgroup: subgroup(pod),
         })
     }
@@ -85,7 +83,10 @@ impl BackingObject for LeaderWorkerSet {
         };
         // `Default` is the old name of `None`.
         let restarts_together = !matches!(restart.as_deref(), Some("None" | "Default"));
-        Ok(GroupObject { size, restarts_together, roles: Box::new([role]), ..named })
+        // Its controller copies the annotation to all pods.
+        let required = object.annotation(EXCLUSIVE)?.filter(|key| is_label_key(key));
+        let topology = exclusive_topology(required);
+        Ok(GroupObject { size, restarts_together, topology, roles: Box::new([role]), ..named })
     }
 
     fn size(_: &Pod, object: &GroupObject) -> Option<u32> {
@@ -100,6 +101,10 @@ impl BackingObject for LeaderWorkerSet {
         object.roles.first()?.template(index)
     }
 
+    fn templates<'o>(_: &Pod, object: &'o GroupObject) -> Vec<&'o Template> {
+        object.templates().collect()
+    }
+
     /// A replica's leader and its workers are pods of stateful sets.
     fn pod_name(like: &Pod, index: u32) -> Option<Name> {
         let (set, group) = (like.labels.get(NAME)?, like.labels.get(GROUP_INDEX)?);
@@ -110,6 +115,12 @@ impl BackingObject for LeaderWorkerSet {
     fn restarts_together(object: Option<&GroupObject>) -> bool {
         object.is_none_or(|set| set.restarts_together && set.size != Some(1))
     }
+}
+
+/// What the annotation asks for: its webhook keeps groups of one namespace apart.
+fn exclusive_topology(required: Option<Name>) -> TopologyRequest {
+    let exclusive = required.as_ref().map(|_| Scope::Namespace);
+    TopologyRequest { required, preferred: None, exclusive }
 }
 
 /// The names of the templates from which every pod gets claims of its own.

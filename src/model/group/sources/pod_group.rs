@@ -57,6 +57,10 @@ impl BackingObject for PodGroup {
         None
     }
 
+    fn templates<'o>(_: &Pod, _: &'o GroupObject) -> Vec<&'o Template> {
+        Vec::new()
+    }
+
     fn pod_name(_: &Pod, _: u32) -> Option<Name> {
         None
     }
