@@ -64,7 +64,7 @@ impl KeptRoom {
 }
 
 /// Of the pods that a scheduler could not place, the one that matters most, for each scheduler.
-fn most_important<'a>(view: &'a View, is_asked_by: impl Fn(&Name) -> bool) -> Vec<&'a Arc<Pod>> {
+fn most_important(view: &View, is_asked_by: impl Fn(&Name) -> bool) -> Vec<&Arc<Pod>> {
     let mut found: BTreeMap<&Name, &Arc<Pod>> = BTreeMap::new();
     for pod in view.pods() {
         let waits = pod.node.is_none() && !pod.terminating && !pod.gated && pod.failed_attempt.is_some();
@@ -199,7 +199,7 @@ mod tests {
 
     fn waiting(name: &str, priority: i32) -> Pod {
         let (failed_attempt, scheduler) = (Some(1), Some("s".into()));
-        Pod { failed_attempt, scheduler, ..pod(name).priority(priority).build() }
+        Pod { scheduler, failed_attempt, ..pod(name).priority(priority).build() }
     }
 
     #[test]
