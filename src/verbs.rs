@@ -9,6 +9,7 @@
 //! Deciding changes nothing that another decision depends on; recording does, and happens only for an answer that is
 //! really given. A filter call that waits for bind calls decides again, on the same decoded call.
 
+mod announcing;
 mod bind;
 mod call;
 mod decide;
@@ -26,7 +27,6 @@ mod record;
 mod tests;
 mod verb;
 mod waiting;
-mod waking;
 
 use std::sync::Arc;
 

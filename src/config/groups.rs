@@ -31,7 +31,7 @@ pub struct ReplicaGroups {
     pub packing: Packing,
     /// How long room is kept for members still to come while none of them comes.
     pub reservation_ttl: ShortDuration,
-    /// Whether plans are written to the waiting members as their nominated nodes.
+    /// Whether plans are written to the waiting members as their nominated nodes, and room that is given up is announced.
     pub nominate: bool,
     /// What one tenant may claim of everybody's cluster.
     pub limits: GroupLimits,

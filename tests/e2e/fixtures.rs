@@ -16,7 +16,7 @@ pub use creation::{create, create_all};
 pub use leader_worker_sets::{LeaderWorkerSet, LeaderWorkerSetBuilder, leader_worker_set};
 pub use nodes::{NodeBuilder, NodeSet, RACK, node, nodes};
 pub use pods::{PodBuilder, pod, pods};
-pub use volumes::{bind_claim, claim, create_bound_claim, create_volume, late_storage_class};
+pub use volumes::{NO_PROVISIONER, bind_claim, claim, create_bound_claim, create_volume, late_storage_class};
 pub use workloads::{
     DeploymentBuilder, StatefulSetBuilder, deployment, disruption_budget, priority_class, service,
     statefulset,

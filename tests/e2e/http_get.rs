@@ -29,11 +29,12 @@ async fn ask(address: SocketAddr, question: &str, body: &str) -> Result<(u16, St
 
 async fn exchange(address: SocketAddr, question: &str, body: &str) -> Result<(u16, String)> {
     let mut stream = TcpStream::connect(address).await?;
-    let mut request = format!("{question} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
-    if !body.is_empty() {
-        request += &format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
-    }
-    stream.write_all(format!("{request}\r\n{body}").as_bytes()).await?;
+    let length = body.len();
+    let request = format!(
+        "{question} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;
     parse(&String::from_utf8_lossy(&answer))

@@ -64,7 +64,7 @@ struct State {
     bound: Option<Value>,
     /// Patches of statuses, with the name of the object.
     patches: Vec<(String, Value)>,
-    /// The status of the next answer to a patch, if it fails.
+    /// The status that the second of them gets, if it fails.
     refused_patch: Option<u16>,
     /// The Events that were posted.
     events: Vec<Value>,
@@ -129,7 +129,7 @@ impl FakeApi {
         lock(&self.state).bound.clone().unwrap_or_default()
     }
 
-    /// The next patch of a status but one fails with this status.
+    /// The second patch of a status fails with this status.
     pub fn refuse_second_patch(&self, status: u16) {
         lock(&self.state).refused_patch = Some(status);
     }
@@ -273,22 +273,15 @@ fn answer(mut stream: TcpStream, state: &Shared) -> std::io::Result<()> {
     }
     if last == "status" {
         let name = path.rsplit('/').nth(1).unwrap_or_default().to_owned();
-        let patch: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let is_second = !state.patches.is_empty();
-        let refused = if is_second { state.refused_patch.take() } else { None };
-        let asked_for = patch["status"]["nominatedNodeName"].clone();
-        state.patches.push((name.clone(), patch));
-        if let Some(status) = refused {
+        let is_first = state.patches.is_empty();
+        state.patches.push((name.clone(), serde_json::from_slice(&body).unwrap_or_default()));
+        if let Some(status) = state.refused_patch.take_if(|_| !is_first) {
             return fail(&mut stream, status);
         }
-        let node = if asked_for.is_null() {
-            state.patches[0].1["status"]["nominatedNodeName"].clone()
-        } else {
-            asked_for
-        };
         let metadata =
             json!({"name": name, "namespace": "d", "uid": format!("uid-{name}"), "resourceVersion": "7"});
-        let pod = json!({"metadata": metadata, "status": {"nominatedNodeName": node}});
+        // As it was after the first patch; nobody looks at what a later one made of it.
+        let pod = json!({"metadata": metadata, "status": state.patches[0].1["status"]});
         return reply(&mut stream, 200, &pod);
     }
     if last == "events" {

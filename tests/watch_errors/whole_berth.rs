@@ -206,7 +206,7 @@ fn pods_that_were_turned_away_hear_of_room_that_is_given_up() {
         let berth = start(&api, "replicaGroups: {reservationTtl: 2s}\n");
         until_ready(&berth);
         until_true("room is kept", || berth.count(r#"berth_reservations{of="slots"}"#) == 1);
-        let answer = berth.post("/filter", &json!({"Pod": waits, "NodeNames": ["b"]}).to_string());
+        let answer = berth.post("/filter", json!({"Pod": waits, "NodeNames": ["b"]}).to_string());
         assert!(answer.body.contains("reserved"), "{}", answer.body);
         assert_eq!(api.patches(), [], "nothing is given up");
 

@@ -23,11 +23,11 @@ fn racks() -> Vec<Node> {
 
 /// The port is free on one node of the near rack, and on all but one of the far one; the cache runs in the far one.
 async fn residents(stage: &Stage) -> Result<()> {
-    let taken = ["near-0", "near-1", "near-2", "far-0"];
-    let taken = taken.map(|node| pod(&format!("port-{node}")).cpu("100m").host_port(PORT).on(node).build());
-    create_all(&stage.client, &taken).await?;
-    create(&stage.client, &pod("cache").label("app", "cache").cpu("100m").on("far-1").build()).await?;
-    Ok(())
+    let ports = ["near-0", "near-1", "near-2", "far-0"].iter();
+    let mut pods: Vec<_> =
+        ports.map(|node| pod(&format!("port-{node}")).cpu("100m").host_port(PORT).on(node).build()).collect();
+    pods.push(pod("cache").label("app", "cache").cpu("100m").on("far-1").build());
+    create_all(&stage.client, &pods).await
 }
 
 /// A set whose leader could be anywhere, and whose workers could not. It is gone again in the end.

@@ -41,7 +41,7 @@ impl Stage {
         ControlPlane::run(options, async |plane| {
             let started = Instant::now();
             let stage = Self::open(plane, setup, &nodes).await?;
-            scenario(&stage).await?;
+            Box::pin(scenario(&stage)).await?;
             stage.watch.ensure_bound_once()?;
             report(&format!("played in {:.1?}", started.elapsed()));
             Ok(())

@@ -45,7 +45,7 @@ impl Stage<'_> {
             let config = plane.workspace().write("berth.yaml", &config)?;
             let racks = Racks::of(&nodes);
             let mut stage = Stage { plane, client, watch, racks, config, scheduler: None };
-            scenario(&mut stage).await?;
+            Box::pin(scenario(&mut stage)).await?;
             stage.watch.ensure_bound_once()?;
             stage.ensure_never_apart()
         })
@@ -111,6 +111,7 @@ impl Stage<'_> {
         for pod in pods {
             let name = pod.metadata.name.as_deref().unwrap_or_default();
             until(&format!("{name} to be turned away"), async || {
+                self.ensure_unplaced(pods)?;
                 let pod = self.pods().get(name).await?;
                 let conditions = pod.status.and_then(|status| status.conditions).unwrap_or_default();
                 let failed = |kind: &str, status: &str| kind == "PodScheduled" && status == "False";

@@ -199,7 +199,7 @@ mod tests {
 
     fn waiting(name: &str, priority: i32) -> Pod {
         let (failed_attempt, scheduler) = (Some(1), Some("s".into()));
-        Pod { failed_attempt, scheduler, ..pod(name).priority(priority).build() }
+        Pod { scheduler, failed_attempt, ..pod(name).priority(priority).build() }
     }
 
     #[test]
