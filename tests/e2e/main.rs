@@ -12,6 +12,7 @@ mod metrics_text;
 mod outages;
 mod preemption;
 mod progress;
+mod rate;
 mod recorder;
 mod recording;
 mod scheduling;
