@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check unit e2e bench deny controlplane record clean
+.PHONY: help demo build test check unit e2e rate bench deny controlplane record clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ unit: ## All tests that need no control plane
 
 e2e: controlplane ## End-to-end tests against a real control plane
 	cargo test --test e2e
+
+rate: build controlplane ## Pods per second of groups on 5,000 nodes: Berth against kube-scheduler alone
+	BERTH_BINARY=$(CURDIR)/target/release/berth cargo test --test e2e -- --ignored --nocapture rate::
 
 bench: ## Benchmarks; every figure is a ratio with its spread
 	cargo bench

@@ -164,6 +164,11 @@ impl App {
             let announcing = announcing.clone();
             async move { announcing.announce_room().await }
         }));
+        let writing = verbs.clone();
+        services.push(Service::new("nominations-writer", move || {
+            let writing = writing.clone();
+            async move { writing.write_nominations().await }
+        }));
         let request_metrics = RequestMetrics::register(&shared.registry)?;
         let verbs = Arc::new(VerbsService::new(verbs, request_metrics, shared.throttle()));
         let connections = ConnectionMetrics::register(&shared.registry)?;

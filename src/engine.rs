@@ -120,17 +120,34 @@ impl Engine {
         Ok(owed)
     }
 
+    /// What the view must provide to plan for a group ahead of time.
+    pub fn plan_needs(&self, view: &View, group: &GroupKey) -> Result<Needs, Unanswered> {
+        let mut needs = Needs::default();
+        for policy in &self.policies {
+            needs.extend(self.catching("plan", policy.name(), || policy.plan_needs(view, group))?);
+        }
+        Ok(needs)
+    }
+
     /// What would be reserved for a group of which all members wait, and nobody has been asked about.
-    pub fn plan_ahead(&self, view: &mut View, group: &GroupKey) -> Result<Option<Reservation>, Unanswered> {
+    pub fn plan_ahead(&self, view: &View, group: &GroupKey) -> Result<Option<Reservation>, Unanswered> {
         for policy in self.policies.iter().filter(|policy| policy.mode() == Mode::Enforce) {
-            let needs = self.catching("plan", policy.name(), || policy.plan_needs(view, group))?;
-            view.provide(&needs);
             let planned = self.catching("plan", policy.name(), || policy.plan_ahead(view, group))?;
             if planned.is_some() {
                 return Ok(planned);
             }
         }
         Ok(None)
+    }
+
+    /// Whether such a plan, made on an earlier view, still has a slot for everybody.
+    pub fn plan_holds(&self, view: &View, plan: &Reservation) -> Result<bool, Unanswered> {
+        for policy in self.policies.iter().filter(|policy| policy.mode() == Mode::Enforce) {
+            if self.catching("plan", policy.name(), || policy.plan_holds(view, plan))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Counts the verdicts of a decision that is really given as an answer.

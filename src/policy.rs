@@ -125,6 +125,11 @@ pub trait Policy: Send + Sync {
     fn plan_ahead(&self, _view: &View, _group: &GroupKey) -> Option<Reservation> {
         None
     }
+
+    /// Whether such a plan, made on an earlier view, still has a slot for everybody.
+    fn plan_holds(&self, _view: &View, _plan: &Reservation) -> bool {
+        false
+    }
 }
 
 /// What is owed to a group.

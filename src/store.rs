@@ -122,6 +122,19 @@ impl Store {
         self.publish(|view, settings| change(view, &settings.config, &settings.engine))
     }
 
+    /// Makes a change that was worked out on a snapshot. It is told whether anything has been published since.
+    pub fn write_after(
+        &self,
+        seen: &Arc<Snapshot>,
+        change: impl FnOnce(&mut View, &Config, &Engine, bool) -> Dropped,
+    ) -> Arc<Snapshot> {
+        self.publish(|view, settings| {
+            // Nobody else publishes while this is made.
+            let is_unchanged = Arc::ptr_eq(&self.published.load(), seen);
+            change(view, &settings.config, &settings.engine, is_unchanged)
+        })
+    }
+
     fn publish(&self, change: impl FnOnce(&mut View, &mut Arc<Settings>) -> Dropped) -> Arc<Snapshot> {
         let guard = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut snapshot = Snapshot::clone(&self.published.load());

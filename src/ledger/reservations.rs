@@ -13,6 +13,7 @@
 //! A slot says how much is kept on which host. It names no member: members that request and require the same
 //! may change places.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -174,14 +175,12 @@ impl Life {
     }
 }
 
-type SlotsByHost = std::collections::HashMap<Name, Vec<HeldSlots>, ahash::RandomState>;
-
 /// All reservations. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Reservations {
     by_group: HashMap<Arc<GroupKey>, Kept>,
-    /// By host; made anew with every change, which is rare compared to looking.
-    held: Arc<SlotsByHost>,
+    /// By host, each kept up as slots come and go.
+    held: HashMap<Name, Arc<Vec<HeldSlots>>>,
     /// Groups whose room was kept for as long as it may be. Nothing is kept for them until they are complete, or gone.
     spent: HashSet<Arc<GroupKey>>,
     /// Groups whose room has expired and for which none was found since, until they are complete, or gone.
@@ -212,7 +211,7 @@ impl Reservations {
 
     /// What is kept on a host, group by group.
     pub fn on(&self, host: &str) -> &[HeldSlots] {
-        if self.held.is_empty() { &[] } else { self.held.get(host).map_or(&[], Vec::as_slice) }
+        if self.held.is_empty() { &[] } else { self.held.get(host).map_or(&[], |held| held.as_slice()) }
     }
 
     /// How those ended that are no more.
@@ -235,9 +234,10 @@ impl Reservations {
         let ttl = life.without_progress;
         let deadline = known.map_or(now.saturating_add(ttl), |kept| kept.deadline);
         let end = known.map_or(now.saturating_add(life.longest), |kept| kept.end);
-        let group = reservation.group.clone();
-        self.by_group.insert(group, Kept { reservation: Arc::new(reservation), deadline, end, ttl });
-        self.index_by_host();
+        let reservation = Arc::new(reservation);
+        let kept = Kept { reservation: reservation.clone(), deadline, end, ttl };
+        let before = self.by_group.insert(reservation.group.clone(), kept);
+        self.rearrange(before.as_ref().map(|before| &*before.reservation), &reservation);
     }
 
     /// A member got a place and consumes its slot. It may be elsewhere in the domain than planned, but then it was
@@ -249,6 +249,7 @@ impl Reservations {
         let reservation = Arc::make_mut(&mut kept.reservation);
         reservation.missing -= 1;
         let slots = &mut reservation.slots;
+        let mut gone = Vec::new();
         let alike = |slot: &Slot| slot.suits_member_of(place);
         let own = slots
             .iter()
@@ -257,11 +258,13 @@ impl Reservations {
             .or_else(|| slots.iter().position(|slot| slot.host == place.host));
         match own {
             // Nobody is left who could use the ones to spare.
-            _ if reservation.missing == 0 => slots.clear(),
-            Some(own) => drop(slots.remove(own)),
-            None => drop(slots.pop()),
+            _ if reservation.missing == 0 => gone = std::mem::take(slots),
+            Some(own) => gone.push(slots.remove(own)),
+            None => gone.extend(slots.pop()),
         }
-        self.index_by_host();
+        for slot in gone {
+            self.remove_from_host(group, &slot);
+        }
     }
 
     /// A member lost its place before it was really there: it gets its slot back.
@@ -269,8 +272,9 @@ impl Reservations {
         let Some(kept) = self.by_group.get_mut(group) else { return };
         let reservation = Arc::make_mut(&mut kept.reservation);
         reservation.missing += 1;
-        reservation.slots.push(slot);
-        self.index_by_host();
+        reservation.slots.push(slot.clone());
+        let (group, priority) = (reservation.group.clone(), reservation.priority);
+        self.add_to_host(&group, priority, slot);
     }
 
     /// A member was bound: the time begins anew.
@@ -330,32 +334,78 @@ impl Reservations {
     }
 
     fn end(&mut self, group: &GroupKey, how: impl Fn(&mut Endings) -> &mut u64) {
-        self.by_group.remove(group);
+        let kept = self.by_group.remove(group);
         *how(&mut self.endings) += 1;
-        self.index_by_host();
+        if let Some(Kept { reservation, .. }) = kept {
+            let nothing = Reservation::nothing(reservation.group.clone());
+            self.rearrange(Some(&reservation), &nothing);
+        }
     }
 
-    fn index_by_host(&mut self) {
-        let mut held = SlotsByHost::default();
-        for kept in self.by_group.values() {
-            let Reservation { group, priority, slots, .. } = &*kept.reservation;
-            for slot in slots {
-                let here = held.entry(slot.host.clone()).or_default();
-                let at = here.iter().position(|held| held.group == *group).unwrap_or_else(|| {
-                    let (used, slots) = (Used::default(), Vec::new());
-                    here.push(HeldSlots { group: group.clone(), priority: *priority, used, slots });
-                    here.len() - 1
-                });
-                here[at].used.arrive(&slot.requests);
-                here[at].slots.push(slot.clone());
+    /// Brings what is held on the hosts in line with another reservation of a group. Most slots are the same ones as before.
+    fn rearrange(&mut self, before: Option<&Reservation>, after: &Reservation) {
+        let same_priority = before.is_some_and(|before| before.priority == after.priority);
+        let before = slots_by_host(before);
+        let now = slots_by_host(Some(after));
+        let group = &after.group;
+        for (host, slots) in &before {
+            if !same_priority || now.get(host) != Some(slots) {
+                self.change_host(host, |held| held.retain(|held| held.group != *group));
             }
         }
-        self.held = Arc::new(held);
+        for (host, slots) in now {
+            if !same_priority || before.get(host) != Some(&slots) {
+                slots.into_iter().for_each(|slot| self.add_to_host(group, after.priority, slot.clone()));
+            }
+        }
     }
+
+    fn add_to_host(&mut self, group: &Arc<GroupKey>, priority: i32, slot: Slot) {
+        self.change_host(&slot.host.clone(), |held| {
+            let at = held.iter().position(|held| held.group == *group).unwrap_or_else(|| {
+                let (used, slots) = (Used::default(), Vec::new());
+                held.push(HeldSlots { group: group.clone(), priority, used, slots });
+                held.len() - 1
+            });
+            held[at].used.arrive(&slot.requests);
+            held[at].slots.push(slot);
+        });
+    }
+
+    fn remove_from_host(&mut self, group: &GroupKey, slot: &Slot) {
+        self.change_host(&slot.host, |held| {
+            let Some(own) = held.iter().position(|held| *held.group == *group) else { return };
+            if let Some(at) = held[own].slots.iter().position(|held| held == slot) {
+                held[own].slots.swap_remove(at);
+                held[own].used.leave(&slot.requests);
+            }
+            if held[own].slots.is_empty() {
+                held.remove(own);
+            }
+        });
+    }
+
+    /// A host on which nothing is held is not listed.
+    fn change_host(&mut self, host: &Name, change: impl FnOnce(&mut Vec<HeldSlots>)) {
+        let held = Arc::make_mut(self.held.entry(host.clone()).or_default());
+        change(held);
+        if held.is_empty() {
+            self.held.remove(host);
+        }
+    }
+}
+
+fn slots_by_host(reservation: Option<&Reservation>) -> BTreeMap<&Name, Vec<&Slot>> {
+    let mut by_host: BTreeMap<&Name, Vec<&Slot>> = BTreeMap::new();
+    for slot in reservation.into_iter().flat_map(|reservation| &reservation.slots) {
+        by_host.entry(&slot.host).or_default().push(slot);
+    }
+    by_host
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -388,6 +438,63 @@ mod tests {
         let on = reservations.on(host);
         let sum = |amount: fn(&super::HeldSlots) -> i64| on.iter().map(amount).sum();
         (sum(|held| held.used.resources.milli_cpu), sum(|held| held.used.pods))
+    }
+
+    /// What is held on each host, as the reservations say.
+    fn recount(reservations: &Reservations) -> BTreeMap<(String, String), (i64, i64)> {
+        let mut counted = BTreeMap::new();
+        for kept in reservations.iter() {
+            for slot in &kept.slots {
+                let on =
+                    counted.entry((slot.host.to_string(), kept.group.set.name.to_string())).or_insert((0, 0));
+                on.0 += slot.requests.milli_cpu;
+                on.1 += 1;
+            }
+        }
+        counted
+    }
+
+    #[test]
+    fn what_is_held_on_hosts_follows_every_change() {
+        let mut kept = Reservations::default();
+        let mut random = 1_u64;
+        let mut next = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        let hosts = ["x", "y", "z"];
+        for step in 0..2_000 {
+            let name = ["a", "b", "c"][next(3) as usize];
+            let some = |next: &mut dyn FnMut(u64) -> u64| (hosts[next(3) as usize], 1 + next(3) as i64);
+            match next(5) {
+                0 | 1 => {
+                    let slots: Vec<_> = (0..next(5)).map(|_| some(&mut next)).collect();
+                    let priority = next(2) as i32;
+                    kept.keep(Reservation { priority, ..of(name, &slots) }, Duration::ZERO, TTL);
+                }
+                2 => {
+                    let (host, amount) = some(&mut next);
+                    kept.consume(&group(name), &slot(host, amount));
+                }
+                3 => {
+                    let (host, amount) = some(&mut next);
+                    kept.reinstate(&group(name), slot(host, amount));
+                }
+                _ => kept.release(&group(name)),
+            }
+            let shown: BTreeMap<_, _> = hosts
+                .iter()
+                .flat_map(|host| kept.on(host).iter().map(move |held| (host, held)))
+                .map(|(host, held)| {
+                    let own = kept.of(&held.group).expect("a reservation");
+                    assert_eq!(held.priority, own.priority, "step {step}");
+                    assert_eq!(held.slots.len() as i64, held.used.pods, "step {step}");
+                    let sum = (held.used.resources.milli_cpu, held.used.pods);
+                    ((host.to_string(), held.group.set.name.to_string()), sum)
+                })
+                .collect();
+            assert_eq!(shown, recount(&kept), "step {step}");
+        }
     }
 
     #[test]

@@ -170,6 +170,10 @@ impl Policy for ReplicaGroup {
     fn plan_ahead(&self, view: &View, group: &GroupKey) -> Option<Reservation> {
         ahead::plan(view, &self.settings, group)
     }
+
+    fn plan_holds(&self, view: &View, plan: &Reservation) -> bool {
+        ahead::holds(view, &self.settings, plan)
+    }
 }
 
 impl Prepared for Case<'_> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::Changes;
 
@@ -24,6 +24,15 @@ impl Subscription {
             Ok(changes) => Some(changes),
             Err(RecvError::Lagged(_)) => Some(Arc::new(Changes::unlisted())),
             Err(RecvError::Closed) => None,
+        }
+    }
+
+    /// The next changes, if there are any already.
+    pub fn next_ready(&mut self) -> Option<Arc<Changes>> {
+        match self.receiver.try_recv() {
+            Ok(changes) => Some(changes),
+            Err(TryRecvError::Lagged(_)) => Some(Arc::new(Changes::unlisted())),
+            Err(TryRecvError::Empty | TryRecvError::Closed) => None,
         }
     }
 

@@ -77,6 +77,7 @@ impl Verbs {
 
     /// Decides once, and records the decision if it is the answer.
     pub(super) fn attempt(&self, call: &SchedulingCall<'_>, patience: Patience) -> Attempt {
+        let _deciding = self.nominations.deciding();
         let candidates = &call.candidates;
         let purpose = (Purpose::Filter, patience != Patience::None);
         let answer =

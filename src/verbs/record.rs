@@ -26,9 +26,6 @@ impl Verbs {
     ) {
         let Consulted { snapshot, pod, answer: decision } = consulted;
         self.nominations.asked_about(pod);
-        if let Some(node) = &decision.effects().nominate {
-            self.nominations.ask_for(&pod.uid, node);
-        }
         if let Some(undecided) = decision.undecided() {
             self.record_undecided(called.key(), undecided);
             self.write_ledger(called, Offer::None, decision.effects());
@@ -40,6 +37,9 @@ impl Verbs {
             snapshot.engine().count(decision);
             self.write_ledger(called, self.offer(candidates, decision), decision.effects());
             self.group_events.filtered(pod, decision, snapshot.view());
+        }
+        if let Some(node) = &decision.effects().nominate {
+            self.nominations.ask_for(pod, node);
         }
     }
 

@@ -338,8 +338,7 @@ impl View {
         let somebody = self.placed_members(group).len() + self.waiting_members(group).len() > 0
             || self.ledger.has_member_of(group);
         if !somebody {
-            self.list_group(group);
-            self.ledger.release(group);
+            self.release(group);
             self.ledger.begin_anew(group);
         }
     }

@@ -109,6 +109,11 @@ impl BerthProcess {
         &mut self.process
     }
 
+    /// How long it has been on a processor so far.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        self.process.cpu_time()
+    }
+
     /// GET on the admin port: status and body.
     pub async fn get(&self, path: &str) -> Result<(u16, String)> {
         http_get::get(self.admin, path).await

@@ -180,6 +180,11 @@ impl ControlPlane {
         BerthProcess::start(&self.workspace, &self.kubeconfig, options).await
     }
 
+    /// How long kube-apiserver and etcd have been on a processor so far.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        Ok(self.apiserver.cpu_time()? + self.etcd.process.cpu_time()?)
+    }
+
     /// Begins an outage of the API server.
     pub fn stop_apiserver(&mut self) -> Result<()> {
         self.apiserver.take_down()

@@ -13,6 +13,7 @@ mod outages;
 mod owed_room;
 mod preemption;
 mod progress;
+mod rate;
 mod recorder;
 mod recording;
 mod scheduling;

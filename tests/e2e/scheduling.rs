@@ -1,6 +1,7 @@
 //! A real kube-scheduler drives Berth, with the configuration that Berth ships.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
@@ -16,9 +17,12 @@ use crate::progress::report;
 pub const SHIPPED: &str = include_str!("../../deploy/kube-scheduler-config.yaml");
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// The binary under test.
+/// The binary under test: the one that was built with the tests, unless `BERTH_BINARY` names another.
 pub fn berth() -> BerthOptions<'static> {
-    BerthOptions::new(Path::new(env!("CARGO_BIN_EXE_berth")))
+    static BINARY: LazyLock<PathBuf> = LazyLock::new(|| {
+        std::env::var_os("BERTH_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_berth").into()).into()
+    });
+    BerthOptions::new(&BINARY)
 }
 
 /// Asks Berth to compare its cache with the API server: no difference, and nothing under way.

@@ -1,12 +1,13 @@
 //! A plan for a group that has come as a whole, before kube-scheduler asks about its first member.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::availability::Assumption;
 use super::members::Members;
 use super::needs_of;
 use super::search::{Outcome, Search, Settings};
-use crate::ledger::Reservation;
+use crate::ledger::{Life, Reservation};
 use crate::model::{GroupKey, Pod};
 use crate::policy::Budget;
 use crate::view::{Needs, View};
@@ -34,6 +35,27 @@ pub fn plan(view: &View, settings: &Settings, group: &GroupKey) -> Option<Reserv
     }
 }
 
+/// Whether a plan that was made on an earlier view still has a slot for everybody. Only its own domain is looked at. Plans whose
+/// slots do not tell everything (subgroups, members that have to be near each other) are taken not to.
+pub fn holds(view: &View, settings: &Settings, plan: &Reservation) -> bool {
+    if view.ledger().reservations().of(&plan.group).is_some() {
+        return false;
+    }
+    let mut with_plan = view.clone();
+    // Time does not matter here: this copy of the view is not kept.
+    with_plan.reserve(plan.clone(), Life::of(Duration::ZERO));
+    let budget = Budget::of_steps(STEPS);
+    let members = first(view, settings, &plan.group)
+        .and_then(|first| Members::of(first, &with_plan, &budget))
+        .filter(|members| members.excess.is_none());
+    let search =
+        members.as_ref().and_then(|members| Search::new(members, None, &with_plan, settings, &budget));
+    search.is_some_and(|search| {
+        let kept = search.keep_to_reservation(search.problem(Assumption::EverySlotKept, None));
+        kept.is_some_and(|kept| !search.is_beyond_limit(&kept)) && !budget.is_spent()
+    })
+}
+
 /// The first member of a group that has come as a whole and of which nobody is anywhere.
 fn first<'a>(view: &'a View, settings: &Settings, group: &GroupKey) -> Option<&'a Arc<Pod>> {
     let first = view.waiting_members(group).min_by(|a, b| a.key.cmp(&b.key))?;
@@ -45,7 +67,7 @@ fn first<'a>(view: &'a View, settings: &Settings, group: &GroupKey) -> Option<&'
 #[cfg(test)]
 mod tests {
     use super::super::situation::{Situation, cpus, member};
-    use super::plan;
+    use super::{holds, plan};
     use crate::fixtures::pod;
 
     #[test]
@@ -69,6 +91,26 @@ mod tests {
                 plan.slots.iter().map(|slot| slot.host.to_string()).collect::<Vec<_>>().join(" ")
             });
             assert_eq!(hosts.as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_plan_holds_while_nobody_takes_its_room() {
+        let waiting = |index: usize| member("g", index, 2, 2).build();
+        let one_waits = || Situation::racks(&[("a", &[4]), ("b", &[8])]).with(waiting(0));
+        let racks = || one_waits().with(waiting(1));
+        let group = waiting(0).group.expect("a member").group.clone();
+        let made = plan(&racks().with_domains(), &racks().settings, &group).expect("room");
+        for (name, situation, expected) in [
+            ("nothing has changed", racks(), true),
+            ("a pod has come elsewhere", racks().with(pod("x").requests(cpus(8)).on("b0").build()), true),
+            ("a pod has come there", racks().with(pod("x").requests(cpus(1)).on("a0").build()), false),
+            ("room is kept there for others", racks().with_reserved("other", &[("a0", 1)]), false),
+            ("a member was offered nodes", racks().with_offered(waiting(1)), false),
+            ("a member is gone", one_waits(), false),
+            ("it has a plan by now", racks().with_reserved("g", &[("b0", 2), ("b0", 2)]), false),
+        ] {
+            assert_eq!(holds(&situation.with_domains(), &situation.settings, &made), expected, "{name}");
         }
     }
 }

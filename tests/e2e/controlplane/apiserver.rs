@@ -50,6 +50,11 @@ impl ApiServer {
         }
     }
 
+    /// How long it has been on a processor since it was last started.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        self.process.as_ref().map_or(Ok(Duration::ZERO), Process::cpu_time)
+    }
+
     /// Starts it, for the first time or again on the same port, and waits until it serves.
     pub async fn bring_up(&mut self, workspace: &Workspace) -> Result<()> {
         let mut process = Process::spawn(workspace, "kube-apiserver", &self.program, &self.args)?;

@@ -67,6 +67,12 @@ impl Process {
         String::from_utf8_lossy(&content).into_owned()
     }
 
+    /// How long the process has been on a processor so far.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        cpu_time(&stat).with_context(|| format!("cannot read what {} has used: {stat}", self.name))
+    }
+
     /// Asks until the answer is yes. Fails, with the end of the log, when the process ends first or
     /// the time is up.
     pub async fn wait_ready<T>(
@@ -158,8 +164,30 @@ impl Process {
     }
 }
 
+/// Reads `PID (NAME) STATE ...`: the 14th and 15th field are the time in user and kernel mode, in hundredths of a second.
+fn cpu_time(stat: &str) -> Option<Duration> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    let ticks: Option<u64> =
+        behind_name.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().ok()).sum();
+    Some(Duration::from_millis(ticks? * 10))
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.kill();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::cpu_time;
+
+    #[test]
+    fn the_time_on_a_processor_is_read_behind_the_name() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 9 9 20 0 1 0 5 0 0";
+        assert_eq!(cpu_time(stat), Some(Duration::from_secs(3)));
+        assert_eq!(cpu_time("7 (a) S 1"), None);
     }
 }

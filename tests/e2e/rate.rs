@@ -1,0 +1,66 @@
+//! How many members of groups are bound in a second on 5,000 nodes: Berth against kube-scheduler's own pod affinity, in
+//! turns on the same cluster. `make rate` measures the release build.
+
+mod bound;
+mod round;
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use self::round::{Round, Who};
+use crate::controlplane::{ControlPlane, Options};
+use crate::fixtures::{create_all, nodes};
+use crate::progress::report;
+
+const NODES: usize = 5_000;
+const RACKS: usize = 250;
+/// How many times as fast as kube-scheduler alone Berth has to be.
+const WANTED: f64 = 5.0;
+
+fn from_environment(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[tokio::test]
+#[ignore = "takes minutes of an idle machine; run it with `make rate`"]
+async fn groups_are_placed_faster_than_by_pod_affinity() -> Result<()> {
+    let groups = from_environment("BERTH_RATE_GROUPS", 75);
+    let rounds = from_environment("BERTH_RATE_ROUNDS", 3);
+    let options =
+        Options { controllers: false, kubelets: false, limit: Duration::from_hours(1), ..Options::default() };
+    ControlPlane::run(options, async |plane| {
+        create_all(&plane.client(), &nodes(NODES).racks(RACKS).build()).await?;
+        let (mut alone, mut ours) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            for (who, rounds) in [(Who::InTree, &mut alone), (Who::Berth, &mut ours)] {
+                let round = Round::play(plane, who, groups).await?;
+                report(&round.to_string());
+                rounds.push(round);
+            }
+        }
+        let ratio = summary("Berth", &ours) / summary("in-tree", &alone);
+        report(&format!("Berth is {ratio:.1} times as fast"));
+        for round in &ours {
+            ensure!(round.whole == groups, "of {groups} groups {} are whole", round.whole);
+        }
+        ensure!(ratio >= WANTED, "{ratio:.1} times as fast, {WANTED} times is wanted");
+        Ok(())
+    })
+    .await
+}
+
+/// The median of the rates, which is reported with their spread.
+fn summary(who: &str, rounds: &[Round]) -> f64 {
+    let mut rates: Vec<f64> = rounds.iter().map(Round::rate).collect();
+    rates.sort_by(f64::total_cmp);
+    let median = rates[rates.len() / 2];
+    let whole: usize = rounds.iter().map(|round| round.whole).sum();
+    let broken: usize = rounds.iter().map(|round| round.broken).sum();
+    report(&format!(
+        "{who:<8} median {median:.0} pods/s ({:.0} to {:.0}), {whole} groups whole, {broken} in pieces",
+        rates[0],
+        rates[rates.len() - 1]
+    ));
+    median
+}
