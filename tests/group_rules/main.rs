@@ -14,6 +14,7 @@ mod limits;
 mod losses;
 mod preempting;
 mod scene;
+mod second_thoughts;
 mod seen;
 mod shapes;
 mod whole;
