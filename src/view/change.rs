@@ -450,7 +450,8 @@ impl View {
             }
             PodState::Finished(pod) => {
                 if let Some(membership) = &pod.group {
-                    self.finished.remove(&membership.group, &pod.uid);
+                    let members = if pod.terminating { &mut self.leaving } else { &mut self.finished };
+                    members.remove(&membership.group, &pod.uid);
                 }
             }
             PodState::Unknown => {}
@@ -483,7 +484,9 @@ impl View {
             }
             PodState::Finished(pod) => {
                 if let Some(membership) = pod.group.clone() {
-                    self.finished.add(membership.group.clone(), pod);
+                    // Whoever deletes it may well want another in its place.
+                    let members = if pod.terminating { &mut self.leaving } else { &mut self.finished };
+                    members.add(membership.group.clone(), pod);
                 }
             }
             PodState::Unknown => {}

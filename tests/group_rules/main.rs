@@ -16,6 +16,7 @@ mod preempting;
 mod priorities;
 mod quotas;
 mod scene;
+mod second_thoughts;
 mod seen;
 mod shapes;
 mod topologies_said;

@@ -10,6 +10,7 @@ use super::limits::{AntiAffinityKeys, Excess, MOST_CLASSES, has_too_many_subgrou
 use super::quota::{self, Expected};
 use super::siblings::Siblings;
 use crate::model::group::Scope;
+use crate::model::group::recognition::flaw;
 use crate::model::{Membership, Name, Pod, Template};
 use crate::policy::Budget;
 use crate::view::{ExpectedPriority, HostId, MembersToCome, View};
@@ -75,11 +76,13 @@ impl<'a> Members<'a> {
         Some(members)
     }
 
-    /// The group of a member that has a place: what is missing is all that waits or is still to come.
+    /// The group of a member that has a place: what is missing is all that waits or is still to come. Where it is to be is
+    /// what that member was placed by, whatever others say now; one that makes no sense is not let in anywhere.
     pub fn of_placed(member: &'a Pod, view: &'a View, budget: &Budget) -> Option<Self> {
-        let membership = member.group.as_ref()?;
-        if let Some(asking) = view.waiting_members(&membership.group).min_by(|a, b| a.key.cmp(&b.key)) {
-            return Self::of(asking, view, budget);
+        let membership = member.group.as_deref()?;
+        let waiting = view.waiting_members(&membership.group).filter(|pod| flaw(pod).is_none());
+        if let Some(asking) = waiting.min_by(|a, b| a.key.cmp(&b.key)) {
+            return Self::of(asking, view, budget).map(|members| Self { membership, ..members });
         }
         let mut members = Self::begin(member, false, view)?;
         if members.excess.is_none() {
