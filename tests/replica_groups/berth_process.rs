@@ -19,13 +19,25 @@ use crate::watch::Event;
 
 /// Nobody is evicted here, so room that an eviction would make does not count.
 const CONFIG: &str = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n\
-    replicaGroups: {countOnPreemption: false, limits: {widestExclusive: Cluster}}\n";
+    replicaGroups: {countOnPreemption: false, limits: ";
+
+/// How many members still to come may have room kept for them, of all groups of a namespace.
+pub const SLOTS: usize = 100;
+/// For how long room is kept at most.
+pub const LONGEST: Duration = Duration::from_mins(4);
 
 pub fn config() -> Config {
-    config::parse(CONFIG).expect("a sound configuration")
+    let exclusive =
+        "widestExclusive: Cluster, exclusiveByNamespace: [{namespaces: [hostile], widest: Namespace}]";
+    let (slots, longest) = (SLOTS, LONGEST.as_secs());
+    let room = format!("slotsPerNamespace: {slots}, longestReservation: {longest}s");
+    config::parse(&format!("{CONFIG}{{{exclusive}, {room}}}}}\n")).expect("a sound configuration")
 }
 
 pub struct Berth(Verbs);
+
+/// The nodes that are left, and why each of the others is not.
+pub type Filtered = (Vec<String>, BTreeMap<String, String>);
 
 /// What is reserved for a group.
 #[derive(Debug)]
@@ -100,11 +112,32 @@ impl Berth {
         self.0.store.write(|view| view.advance(time));
     }
 
+    /// How many slots are kept for groups of a namespace.
+    pub fn slots_in(&self, namespace: &str) -> BTreeMap<String, usize> {
+        let view = self.0.store.view();
+        let reservations = view.ledger().reservations().iter();
+        let of_it = reservations.filter(|kept| *kept.group.set.namespace == *namespace);
+        of_it.map(|kept| (format!("{:?}", kept.group), kept.slots.len())).collect()
+    }
+
     /// The nodes that are left, or why nothing was decided.
     pub fn filter(&self, pod: &Value, nodes: &[String]) -> Result<Vec<String>, String> {
+        self.filter_with_reasons(pod, nodes).map(|(left, _)| left)
+    }
+
+    /// The same, and why others are not.
+    pub fn filter_with_reasons(&self, pod: &Value, nodes: &[String]) -> Result<Filtered, String> {
         let answer = self.ask(Verb::Filter, pod, nodes);
+        let map = |field: &str| -> BTreeMap<String, String> {
+            serde_json::from_value(answer[field].clone()).expect("a map of texts")
+        };
         match answer["Error"].as_str() {
-            Some("") => Ok(serde_json::from_value(answer["NodeNames"].clone()).expect("a list of names")),
+            Some("") => {
+                let left = serde_json::from_value(answer["NodeNames"].clone()).expect("a list of names");
+                let mut reasons = map("FailedNodes");
+                reasons.extend(map("FailedAndUnresolvableNodes"));
+                Ok((left, reasons))
+            }
             error => Err(error.unwrap_or("no Error in the answer").to_owned()),
         }
     }

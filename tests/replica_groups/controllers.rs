@@ -1,5 +1,6 @@
 //! The controllers' part: groups and their members come, go and come back.
 
+use crate::hostile::Mark;
 use crate::scenario::{Kind, Needs};
 use crate::truth::{Group, Part, Pod, Record};
 use crate::world::World;
@@ -84,27 +85,39 @@ impl World<'_> {
             finished: false,
             failures: 0,
             claim: set.claim_of(group.number, index),
+            marks: Vec::new(),
         };
         self.create(pod);
     }
 
     pub fn new_single(&mut self, needs: Needs, priority: i32) {
-        let name = format!("single-{}", self.truth.created);
-        let (team, part, node) = (String::from("single"), None, None);
-        let uid = format!("{name}.u");
+        self.create_unrelated("red", needs, priority, Vec::new());
+    }
+
+    /// A pod of no honest group.
+    pub fn create_unrelated(
+        &mut self,
+        namespace: &'static str,
+        needs: Needs,
+        priority: i32,
+        marks: Vec<Mark>,
+    ) {
+        let team = if marks.is_empty() { "single" } else { namespace };
+        let name = format!("{team}-{}", self.truth.created);
         self.create(Pod {
-            uid,
+            uid: format!("{name}.u"),
             name,
-            namespace: "red",
-            team,
-            part,
+            namespace,
+            team: team.to_owned(),
+            part: None,
             needs,
             priority,
-            node,
+            node: None,
             leaving: false,
             finished: false,
             failures: 0,
             claim: None,
+            marks,
         });
     }
 

@@ -1,8 +1,8 @@
 //! Random histories.
 
 use crate::scenario::{
-    Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Priorities, Reach, Scenario, Scope, SetSpec,
-    Sharing, Step, Storage, Then, Whose,
+    Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Priorities, Provocation, Reach, Scenario, Scope,
+    SetSpec, Sharing, Step, Storage, Then, Whose,
 };
 use crate::support::random::Rng;
 
@@ -13,9 +13,10 @@ pub fn history(rng: &mut Rng) -> Scenario {
     let nodes = nodes(rng);
     let sets = (0..=rng.below(3)).map(|at| set(rng, at)).collect();
     let mood = rng.weighted(&[(45, Mood::Calm), (45, Mood::Any), (10, Mood::Slow)]);
-    let count = 30 + rng.below(45);
+    let (count, is_hostile) = (30 + rng.below(45), rng.chance(15));
     let mut steps = vec![Step::NewGroup(rng.below(8)), Step::NewGroup(rng.below(8))];
     steps.extend((0..count).map(|_| match mood {
+        _ if is_hostile && rng.chance(25) => hostile_step(rng),
         Mood::Calm => calm_step(rng),
         Mood::Any => any_step(rng),
         Mood::Slow => slow_step(rng),
@@ -168,6 +169,30 @@ fn calm_step(rng: &mut Rng) -> Step {
         94 => Step::DeliverVolumes(1 + rng.below(6)),
         95..=96 => Step::DeliverAll,
         _ => Step::Pass(200 * rng.below(20) as u64),
+    }
+}
+
+fn hostile_step(rng: &mut Rng) -> Step {
+    match rng.below(10) {
+        0 => Step::Rewrite(rng.below(64), provocation(rng)),
+        1 => Step::Pass(1000 * rng.below(40) as u64),
+        _ => {
+            let needs =
+                if rng.chance(50) { Needs { cpu: 1, gpus: 0, ssd: false, ..needs(rng) } } else { needs(rng) };
+            Step::Provoke(provocation(rng), needs, rng.pick(&[0, 0, 0, 10]))
+        }
+    }
+}
+
+fn provocation(rng: &mut Rng) -> Provocation {
+    Provocation {
+        source: if rng.chance(60) { 0 } else { rng.below(64) },
+        group: rng.below(64),
+        size: rng.below(64),
+        index: rng.below(64),
+        required: rng.below(64),
+        preferred: rng.below(64),
+        exclusive: rng.below(64),
     }
 }
 

@@ -23,6 +23,7 @@ mod campaign;
 mod controllers;
 mod disturbances;
 mod generator;
+mod hostile;
 mod objects;
 mod play;
 mod promises;

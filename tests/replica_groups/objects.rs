@@ -117,6 +117,10 @@ pub fn pod(pod: &Pod, truth: &Truth) -> Value {
         }
         topology(set, say);
     }
+    for mark in &pod.marks {
+        let told = if mark.is_label { &mut labels } else { &mut annotations };
+        told.insert(mark.key.clone(), json!(mark.value));
+    }
     let mut metadata = json!({"namespace": pod.namespace, "name": pod.name, "uid": pod.uid,
         "labels": labels, "annotations": annotations});
     if pod.leaving {

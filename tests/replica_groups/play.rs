@@ -8,7 +8,7 @@ use berth::model::Kind as ObjectKind;
 use crate::api_server::ApiServer;
 use crate::controllers::LARGEST;
 use crate::promises::Violation;
-use crate::scenario::{Choice, Ending, NodeSpec, Outcome, Scenario, Step, Then};
+use crate::scenario::{Choice, Ending, NodeSpec, Outcome, Scenario, Scope, Step, Then};
 use crate::support::random::caught::caught;
 use crate::tally::Seen;
 use crate::world::{TTL, World};
@@ -46,6 +46,7 @@ fn run_caught(world: &mut World<'_>, scenario: &Scenario) -> Result<(), Violatio
 fn run(world: &mut World<'_>, scenario: &Scenario) -> Result<(), Violation> {
     for step in &scenario.steps {
         take(world, *step)?;
+        world.check_limits()?;
     }
     come_to_rest(world)?;
     world.check_no_pieces()?;
@@ -56,6 +57,9 @@ fn run(world: &mut World<'_>, scenario: &Scenario) -> Result<(), Violation> {
     if scenario.steps.len().is_multiple_of(3) {
         world.check_expiry()?;
     }
+    if world.truth.sets.iter().any(|set| set.exclusive == Some(Scope::Cluster)) {
+        world.evict_hostile_tenant();
+    }
     make_room(world);
     let mut idle = 0;
     for round in 0..LAST_ROUNDS {
@@ -64,6 +68,7 @@ fn run(world: &mut World<'_>, scenario: &Scenario) -> Result<(), Violation> {
             break;
         }
         world.pass(if idle == 0 { Duration::from_secs(1) } else { TTL / (IDLE_ROUNDS - 1) });
+        world.check_limits()?;
     }
     world.check_everybody_runs()
 }
@@ -82,6 +87,8 @@ fn take(world: &mut World<'_>, step: Step) -> Result<(), Violation> {
         Step::DeleteGroup(which) => world.delete_group(which),
         Step::Recreate(which, revised) => world.recreate_group(which, revised),
         Step::Resize(which, up) => world.resize_group(which, up),
+        Step::Provoke(provocation, needs, priority) => world.provoke(provocation, needs, priority),
+        Step::Rewrite(which, provocation) => world.rewrite(which, provocation),
         Step::Try(which, choice) => {
             let pending = world.pending();
             if let Some(at) = which.checked_rem(pending.len()) {

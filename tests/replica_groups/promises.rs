@@ -2,6 +2,7 @@
 //!
 //! | when | what |
 //! |---|---|
+//! | whenever time passes | [`limits`]: what the hostile tenant writes costs others no more than is allowed |
 //! | filter has answered | [`answers`]: one domain, and the whole group fits into it whichever node is chosen |
 //! | kube-scheduler has chosen a node | [`room`]: what is left still does for every group that has begun |
 //! | a pod is bound | [`bindings`]: together, alone if asked for, in one preferred domain if that was possible |
@@ -12,6 +13,7 @@
 mod answers;
 mod bindings;
 mod expiry;
+mod limits;
 mod room;
 mod takeover;
 mod wholeness;

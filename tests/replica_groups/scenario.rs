@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+pub use crate::hostile::Provocation;
 pub use crate::storage::{Reach, Sharing, Storage, Whose};
 
 pub const RACK: &str = "example.com/rack";
@@ -159,6 +160,9 @@ pub enum Step {
     /// All members start anew, perhaps by another revision.
     Recreate(usize, bool),
     Resize(usize, bool),
+    // The hostile tenant.
+    Provoke(Provocation, Needs, i32),
+    Rewrite(usize, Provocation),
     // kube-scheduler.
     Try(usize, Choice),
     Bind(usize, Outcome),

@@ -34,20 +34,21 @@ impl World<'_> {
             return Ok(false);
         }
         let object = objects::pod(&pod, &self.truth);
-        let answer = self.berth.filter(&object, &candidates);
+        let answer = self.berth.filter_with_reasons(&object, &candidates);
         self.note(|| format!("filter {} {candidates:?} -> {answer:?}", pod.uid));
-        let offered = match answer {
-            Ok(offered) => offered,
+        let (offered, reasons) = match answer {
+            Ok(answer) => answer,
             Err(error) => {
                 self.seen.asked_to_retry = true;
                 self.offers.remove(uid);
-                return if error.contains("internal error") {
+                return if error.contains("internal error") || error.is_empty() {
                     Err(Violation::new("no panics", format!("{uid}: {error}")))
                 } else {
                     Ok(false)
                 };
             }
         };
+        self.check_reasons(&pod, &candidates, &offered, &reasons)?;
         self.check_answer(&pod, &candidates, &offered)?;
         if offered.is_empty() {
             self.offers.remove(uid);

@@ -21,6 +21,8 @@ pub struct Seen {
     pub taken_over: bool,
     pub bound_to_volume: bool,
     pub finished_in_pieces: bool,
+    pub hostile_reserved: bool,
+    pub hostile_limited: bool,
     pub bound_late: bool,
     pub late_bind_declined: bool,
 }
@@ -28,7 +30,7 @@ pub struct Seen {
 /// What is looked for, and in how many of a thousand histories at least.
 type Row = (&'static str, usize, fn(&Seen) -> bool);
 
-const ROWS: [Row; 17] = [
+const ROWS: [Row; 19] = [
     ("a group is placed whole", 600, |seen| seen.whole),
     ("a member is refused though it would fit as a pod", 400, |seen| seen.member_refused),
     ("so is the first one", 400, |seen| seen.first_refused),
@@ -45,7 +47,9 @@ const ROWS: [Row; 17] = [
     ("a volume keeps a member from nodes where it would fit", 100, |seen| seen.bound_to_volume),
     ("a member finishes while others are missing", 20, |seen| seen.finished_in_pieces),
     ("a bind comes later than its attempt is remembered", 40, |seen| seen.bound_late),
-    ("such a bind is declined", 2, |seen| seen.late_bind_declined),
+    ("such a bind is declined", 1, |seen| seen.late_bind_declined),
+    ("room is kept for groups of a hostile tenant", 40, |seen| seen.hostile_reserved),
+    ("a hostile tenant is told of a limit", 20, |seen| seen.hostile_limited),
 ];
 
 pub fn counts() -> Counts {

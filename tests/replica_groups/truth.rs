@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::hostile::Mark;
 pub use crate::scenario::{Level, Needs, NodeSpec, Scope, SetSpec};
 use crate::storage::Claim;
 
@@ -25,6 +26,8 @@ pub struct Pod {
     pub failures: u64,
     /// The name of the claim that it uses.
     pub claim: Option<String>,
+    /// What a hostile tenant wrote into it.
+    pub marks: Vec<Mark>,
 }
 
 /// A pod's part in a group.
@@ -56,6 +59,10 @@ pub struct Record {
     pub disturbed: bool,
     /// When the last member was let in that is bound now.
     pub progress: Duration,
+    /// Since when room may have been kept without a break.
+    pub since: Duration,
+    /// It was kept for as long as it may be. There is no more until the group is complete.
+    pub spent: bool,
     /// It would have fitted into one domain of the preferred level when its first member came.
     pub expects_preferred: bool,
 }

@@ -37,6 +37,8 @@ pub struct World<'a> {
     /// When filter last let a pod in that is still not bound: Berth may count on it for a while.
     pub offers: BTreeMap<String, Duration>,
     pub follows_scores: bool,
+    /// Since when room is kept for groups of the hostile tenant.
+    pub kept_since: BTreeMap<String, Duration>,
     pub seen: Seen,
     pub log: Option<Vec<String>>,
 }
@@ -70,6 +72,7 @@ impl<'a> World<'a> {
             attempts: Vec::new(),
             offers: BTreeMap::new(),
             follows_scores: scenario.follows_scores,
+            kept_since: BTreeMap::new(),
             seen: Seen::default(),
             log: log.then(Vec::new),
         }
@@ -175,8 +178,10 @@ impl<'a> World<'a> {
         self.berth.hear(events);
         self.berth.advance(time);
         self.now = then;
+        self.look_at_hostile_tenant();
         self.excuse_the_late();
         self.excuse_those_around_forgotten();
+        self.excuse_the_outranked();
     }
 
     /// More time than anything is remembered for, in several ticks, while nobody does anything.

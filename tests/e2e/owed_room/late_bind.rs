@@ -74,7 +74,7 @@ async fn a_member_whose_volume_comes_too_late_joins_the_others_where_they_are() 
 /// A node has been chosen for a volume that is still to be made: that is where the member will be.
 #[tokio::test]
 async fn others_join_a_member_whose_volume_takes_its_time() -> Result<()> {
-    Stage::play(SETTINGS, [rack("small", 2), rack("large", 3)].concat(), async |stage| {
+    Stage::play(SETTINGS, [rack("small", 2), rack("large", 5)].concat(), async |stage| {
         create(&stage.client, &late_storage_class("late", "example.com/nobody")?).await?;
         create(&stage.client, &claim("slow", "late")?).await?;
         let berth = stage.start_berth().await?;

@@ -1,5 +1,7 @@
 //! What filter may answer.
 
+use std::collections::BTreeMap;
+
 use super::Violation;
 use crate::room::{Crew, around};
 use crate::scenario::{Kind, Level, NodeSpec};
@@ -28,8 +30,10 @@ impl World<'_> {
         if first {
             let progress = self.now;
             let expects_preferred = self.would_fit_as_preferred(&part);
-            self.truth.groups[part.group].record =
-                Record { progress, expects_preferred, ..Record::default() };
+            let record = &mut self.truth.groups[part.group].record;
+            let since = if record.progress + TTL > progress { record.since } else { progress };
+            let (spent, excused) = (record.spent, record.spent);
+            *record = Record { progress, since, spent, excused, expects_preferred, disturbed: false };
         }
         if self.watch.has_node_news() {
             // Berth's racks are not the real ones.
@@ -43,6 +47,26 @@ impl World<'_> {
             self.truth.groups[part.group].record.excused |= blocked;
         }
         self.check_domain(pod, &part, offered)
+    }
+
+    /// Whoever is rejected is told why: one reason for each node.
+    pub fn check_reasons(
+        &mut self,
+        pod: &Pod,
+        candidates: &[String],
+        offered: &[String],
+        reasons: &BTreeMap<String, String>,
+    ) -> Result<(), Violation> {
+        let silent = |node: &&String| {
+            let is_told = reasons.get(*node).is_some_and(|reason| !reason.is_empty());
+            is_told == offered.contains(node)
+        };
+        if let Some(node) = candidates.iter().find(silent) {
+            return Err(Violation::new("said out loud", format!("{} on {node}: {reasons:?}", pod.uid)));
+        }
+        self.seen.hostile_limited |=
+            pod.is_hostile() && reasons.values().any(|reason| reason.contains("limits"));
+        pod.part.as_ref().map_or(Ok(()), |part| self.check_kept_out(part, reasons))
     }
 
     fn check_domain(&self, pod: &Pod, part: &Part, offered: &[String]) -> Result<(), Violation> {
@@ -101,6 +125,7 @@ impl World<'_> {
             && set.is_uniform()
             && self.watch.is_empty()
             && self.attempts.is_empty()
+            && !self.is_hostile_tenant_there()
             && self.offers.values().all(|since| *since + TTL <= self.now)
             && (0..self.truth.groups.len()).all(|other| other == part.group || self.is_at_rest(other))
             && (0..self.truth.groups.len()).all(|other| {

@@ -30,7 +30,11 @@ impl World<'_> {
     pub fn check_declined(&self, pod: &Pod, node: &str) -> Result<(), Violation> {
         let unfounded =
             |why: &str| Err(Violation::new("declined with reason", format!("{}: {why}", pod.uid)));
-        let Some(part) = &pod.part else { return unfounded("no member can tear a group apart") };
+        let part = pod.part.as_ref();
+        if pod.is_hostile() {
+            return Ok(());
+        }
+        let Some(part) = part else { return unfounded("no member can tear a group apart") };
         let (Some(level), Some(node)) = (self.truth.set_of(part.group).required, self.truth.nodes.get(node))
         else {
             return Ok(());

@@ -50,5 +50,6 @@ fn probe(cpu: i64) -> Pod {
         finished: false,
         failures: 0,
         claim: None,
+        marks: Vec::new(),
     }
 }

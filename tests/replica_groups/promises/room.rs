@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::Violation;
+use crate::berth_process::LONGEST;
+use crate::hostile::NAMESPACE;
 use crate::room::{Crew, around};
 use crate::truth::Pod;
 use crate::world::{TTL, World};
@@ -15,6 +17,7 @@ impl World<'_> {
     /// than they were promised, even if it would still do.
     pub fn check_room_kept(&mut self, newcomer: &str, node: &str) -> Result<(), Violation> {
         let newcomer = self.truth.pods[newcomer].clone();
+        self.excuse_the_outranked();
         for at in 0..self.truth.groups.len() {
             let is_own = newcomer.part.as_ref().is_some_and(|part| part.group == at);
             let outranks = !is_own && newcomer.priority > self.least_priority(at);
@@ -48,6 +51,31 @@ impl World<'_> {
         missing.map(priority).min().unwrap_or(i32::MAX)
     }
 
+    /// Room for members to come of a group that matters more may be what another group counted on.
+    pub fn excuse_the_outranked(&mut self) {
+        let priorities: Vec<i32> = (0..self.truth.groups.len()).map(|at| self.least_priority(at)).collect();
+        let hostile = self.truth.pods.values().filter(|pod| pod.is_hostile() && pod.node.is_none());
+        let hostile =
+            hostile.map(|pod| pod.priority).max().filter(|_| !self.berth.slots_in(NAMESPACE).is_empty());
+        for at in 0..self.truth.groups.len() {
+            let outranks =
+                |other: &usize| priorities[*other] > priorities[at] && self.may_keep_room_around(*other, at);
+            let outranked = (0..self.truth.groups.len()).any(|other| outranks(&other))
+                || hostile.is_some_and(|priority| priority > priorities[at]);
+            self.truth.groups[at].record.excused |= outranked;
+        }
+    }
+
+    /// Whether a group that is not complete may have slots in the domain of another.
+    fn may_keep_room_around(&self, group: usize, other: usize) -> bool {
+        let is_wide = self.truth.set_of(group).required.is_none();
+        let overlap = |(_, node): (&Pod, &str)| is_wide || self.is_around(other, node);
+        let mut theirs = self.placed_members(other);
+        !self.truth.is_whole(group)
+            && (self.placed_members(group).any(overlap)
+                || (self.has_begun(group) && theirs.any(|(_, node)| self.is_around(group, node))))
+    }
+
     /// Whether a node is in the domain of a group.
     fn is_around(&self, group: usize, node: &str) -> bool {
         let place = self.placed_members(group).find_map(|(_, node)| self.truth.nodes.get(node));
@@ -75,6 +103,7 @@ impl World<'_> {
         let record = &mut self.truth.groups[part.group].record;
         record.progress = record.progress.max(since);
         record.excused &= !whole;
+        record.spent &= !whole;
         if whole {
             self.look_at_whole(part.group);
         }
@@ -83,9 +112,11 @@ impl World<'_> {
     /// Room is kept for a time only.
     pub fn excuse_the_late(&mut self) {
         for at in 0..self.truth.groups.len() {
-            let late = self.truth.groups[at].record.progress + TTL <= self.now + MARGIN;
             let whole = self.truth.is_whole(at);
-            self.truth.groups[at].record.excused |= late && !whole;
+            let record = &mut self.truth.groups[at].record;
+            let late = record.progress + TTL <= self.now + MARGIN;
+            record.spent |= !whole && record.since + LONGEST <= self.now + MARGIN;
+            record.excused |= (late || record.spent) && !whole;
         }
     }
 

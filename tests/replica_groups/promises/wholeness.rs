@@ -20,7 +20,9 @@ impl World<'_> {
 
     /// When there is room for everybody: all run, but for groups that are tied to a domain which cannot take them.
     pub fn check_everybody_runs(&self) -> Result<(), Violation> {
-        if let Some(single) = self.truth.pods.values().find(|pod| pod.part.is_none() && pod.node.is_none()) {
+        if let Some(single) =
+            self.truth.pods.values().find(|pod| pod.part.is_none() && !pod.is_hostile() && pod.node.is_none())
+        {
             return Err(Violation::new("everybody runs", format!("{} waits", single.uid)));
         }
         for at in (0..self.truth.groups.len()).filter(|at| self.truth.groups[*at].wanted) {
