@@ -22,7 +22,7 @@ use crate::policy::{Budget, Owed};
 use crate::view::{Needs, View};
 
 /// How often groups are put into another order, if not all find their slots.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 16;
 
 /// What one group may cost, in steps: the same on every Berth, however fast its machine is. A tenth of a second or so.
 const STEPS_PER_GROUP: u64 = 2_000_000;
@@ -49,10 +49,9 @@ pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> 
     });
     let reservations = view.ledger().reservations();
     let mut order: Vec<_> = incomplete.iter().collect();
-    // Who has slots goes first, so that nobody takes them; then who matters more, then who lacks least.
-    order.sort_by_key(|members| {
-        let group = &members.membership.group;
-        (reservations.of(group).is_none(), Reverse(members.priority), members.missing(), group.clone())
+    // Who has slots goes first, so that nobody takes them.
+    order.sort_by_cached_key(|members| {
+        (reservations.of(&members.membership.group).is_none(), claim(members, view))
     });
     let order = order.into_iter().map(|members| members.membership.group.clone()).collect();
     let division = Division::among(order, view, settings);
@@ -68,6 +67,14 @@ fn members<'a>(group: &GroupKey, view: &'a View, settings: &Settings) -> Option<
     }
     let budget = Budget::of_steps(STEPS_PER_GROUP);
     Members::of_placed(first, view, &budget).filter(|members| members.excess.is_none() && !budget.is_spent())
+}
+
+/// The order in which groups choose, as far as the cluster tells: who matters more; whose plan stands in the status of its
+/// members; who lacks least, so that most of them become whole.
+fn claim(members: &Members<'_>, view: &View) -> (Reverse<i32>, bool, usize, Arc<GroupKey>) {
+    let group = &members.membership.group;
+    let is_planned = view.waiting_members(group).any(|pod| pod.nominated_node.is_some());
+    (Reverse(members.priority), !is_planned, members.missing(), group.clone())
 }
 
 /// Which groups get all that they lack.

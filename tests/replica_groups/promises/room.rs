@@ -30,25 +30,13 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Room is kept at the priority of the least member that has none: without it, the others would be in vain. Priority
-    /// classes are not watched, so of a member still to come no more than the usual default is expected, or than its leader
-    /// has, unless it is of the same class.
+    /// Room is kept at the priority of the least member that has none: without it, the others would be in vain. A member has
+    /// a place when it is bound: before that nobody but kube-scheduler knows.
     fn least_priority(&self, group: usize) -> i32 {
-        let placed = self.placed_members(group).map(|(pod, _)| pod);
-        let placed = placed.chain(self.truth.members(group).filter(|pod| pod.finished));
+        let placed = self.truth.bound_members(group).map(|(pod, _)| pod);
         let placed: Vec<usize> = placed.filter_map(|pod| Some(pod.part.as_ref()?.index)).collect();
         let missing = (0..self.truth.groups[group].size).filter(|index| !placed.contains(index));
-        let set = self.truth.set_of(group);
-        let priority = |index: usize| {
-            let own = set.priority_of(index);
-            let is_known = self
-                .truth
-                .members(group)
-                .any(|pod| pod.part.as_ref().is_some_and(|part| part.index == index));
-            let is_guessed = !is_known && own != 0 && own != set.priority.leader;
-            if is_guessed { own.min(set.priority.leader).min(0) } else { own }
-        };
-        missing.map(priority).min().unwrap_or(i32::MAX)
+        missing.map(|index| self.truth.set_of(group).priority_of(index)).min().unwrap_or(i32::MAX)
     }
 
     /// Room for members to come of a group that matters more may be what another group counted on.

@@ -4,14 +4,13 @@
 //! that was. So where somebody goes short, the room is divided anew among all who compete for it, in an order that follows from
 //! the cluster alone, and unless the same groups get theirs either way, that is what counts.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::host_set::anchor;
 use super::super::members::Members;
 use super::super::search::Settings;
-use super::{Division, members};
+use super::{Division, claim, members};
 use crate::model::GroupKey;
 use crate::view::{HostId, View};
 
@@ -84,11 +83,7 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
     if contenders.len() > MOST_CONTENDERS {
         return division;
     }
-    // Who matters more, then who lacks least: so that most of them become whole.
-    contenders.sort_by_key(|contender| {
-        let members = &contender.members;
-        (Reverse(members.priority), members.missing(), contender.group().clone())
-    });
+    contenders.sort_by_cached_key(|contender| claim(&contender.members, view));
 
     let mut blank = view.clone();
     // A plan of which nobody has a place yet gives way to who has begun.
@@ -111,7 +106,9 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
     };
     let before: BTreeSet<_> = order.iter().filter(as_it_is).collect();
     let after: BTreeSet<_> = anew.rooms.iter().map(|room| &room.group).collect();
-    if !is_decided || before == after {
+    // More luck than that is not to be had by looking at the cluster alone.
+    let is_worse = after.len() < before.len();
+    if !is_decided || is_worse || before == after {
         return division;
     }
     let elsewhere = |group: &Arc<GroupKey>| !order.contains(group);
