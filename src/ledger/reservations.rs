@@ -435,7 +435,8 @@ mod tests {
         let mut counted = BTreeMap::new();
         for kept in reservations.iter() {
             for slot in &kept.slots {
-                let on = counted.entry((slot.host.to_string(), kept.group.set.name.to_string())).or_insert((0, 0));
+                let on =
+                    counted.entry((slot.host.to_string(), kept.group.set.name.to_string())).or_insert((0, 0));
                 on.0 += slot.requests.milli_cpu;
                 on.1 += 1;
             }

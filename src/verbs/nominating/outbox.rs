@@ -51,8 +51,10 @@ impl Outbox {
     pub(super) fn take(&self) -> Option<Nomination> {
         let mut content = self.lock();
         let Content { waiting, under_way, .. } = &*content;
-        let turn =
-            *waiting.iter().find(|(_, nomination)| !under_way.contains(&nomination.uid)).map(|(turn, _)| turn)?;
+        let turn = *waiting
+            .iter()
+            .find(|(_, nomination)| !under_way.contains(&nomination.uid))
+            .map(|(turn, _)| turn)?;
         let nomination = content.waiting.remove(&turn)?;
         content.turns.remove(&nomination.uid);
         content.under_way.insert(nomination.uid.clone());
