@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check unit e2e rate bench deny controlplane record clean
+.PHONY: help demo build test check unit e2e rate cost bench deny controlplane record clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ e2e: controlplane ## End-to-end tests against a real control plane
 
 rate: build controlplane ## Pods per second of groups on 5,000 nodes: Berth against kube-scheduler alone
 	BERTH_BINARY=$(CURDIR)/target/release/berth cargo test --test e2e -- --ignored --nocapture rate::
+
+cost: build ## Time and memory that the dearest groups cost, through HTTP
+	BERTH_BINARY=$(CURDIR)/target/release/berth cargo test --test decision_cost -- --ignored --nocapture --test-threads=1
 
 bench: ## Benchmarks; every figure is a ratio with its spread
 	cargo bench

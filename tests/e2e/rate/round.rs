@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, ListParams};
 use kube::{Api, Client, ResourceExt};
@@ -18,6 +18,7 @@ use crate::preemption::setup::Setup;
 pub const SIZE: usize = 8;
 const GROUP: &str = "example.com/group";
 const LIMIT: Duration = Duration::from_mins(5);
+const CALM: Duration = Duration::from_millis(500);
 
 /// Who keeps groups together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,13 +29,23 @@ pub enum Who {
     Berth,
 }
 
+/// When kube-scheduler sees the pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// As they are created: the API server creates and kube-scheduler places at the same time, on the same cores.
+    AsTheyCome,
+    /// All have come while kube-scheduler was held up.
+    AllAtOnce,
+}
+
 /// What was measured.
 pub struct Round {
     who: Who,
+    when: When,
     pods: usize,
-    /// From the first creation to the last binding.
+    /// Until the last binding, from the first creation, or from when kube-scheduler goes on.
     took: Duration,
-    /// For how long of that pods were still created.
+    /// How long creating the pods took.
     creation: Duration,
     cpu: Cpu,
     pub whole: usize,
@@ -58,26 +69,39 @@ struct Running<'a> {
 }
 
 impl Round {
-    pub async fn play(plane: &ControlPlane, who: Who, groups: usize) -> Result<Self> {
+    pub async fn play(plane: &ControlPlane, who: Who, when: When, groups: usize) -> Result<Self> {
         let client = plane.client();
         let setup = match who {
             Who::InTree => Setup { scheduler: scheduler_config::PLAIN.to_owned(), berth: None },
             Who::Berth => Setup::shipped(""),
         };
         let (berth, scheduler) = setup.start(plane).await?;
-        let running = Running { plane, berth, scheduler };
+        let mut running = Running { plane, berth, scheduler };
         // Both have their caches warm, and have met each other.
         arrive(&client, &members(who, "warm", 1)).await?;
 
-        let before = running.cpu()?;
         let pods = members(who, "group", groups);
-        let (took, creation) = arrive(&client, &pods).await?;
+        let (before, took, creation) = match when {
+            When::AsTheyCome => {
+                let before = running.cpu()?;
+                let (took, creation) = arrive(&client, &pods).await?;
+                (before, took, creation)
+            }
+            When::AllAtOnce => running.catch_up(&client, &pods).await?,
+        };
         let cpu = running.cpu()?.since(before);
         let (whole, broken) = count_groups(&client).await?;
         let told = running.told().await?;
         drop(running);
         clear(&client).await?;
-        Ok(Self { who, pods: pods.len(), took, creation, cpu, whole, broken, told })
+        Ok(Self { who, when, pods: pods.len(), took, creation, cpu, whole, broken, told })
+    }
+
+    /// Time on a processor for each pod, in milliseconds: of all that runs, and of the API server with its database.
+    pub fn cpu_per_pod(&self) -> (f64, f64) {
+        let Cpu { scheduler, berth, control_plane } = self.cpu;
+        let per_pod = |time: Duration| time.as_secs_f64() * 1e3 / self.pods as f64;
+        (per_pod(scheduler + berth + control_plane), per_pod(control_plane))
     }
 
     /// Pods per second.
@@ -92,9 +116,10 @@ impl Display for Round {
         let per_pod = |time: Duration| time.as_secs_f64() * 1e3 / self.pods as f64;
         write!(
             f,
-            "{:<8} {:.0} pods/s: {} pods in {:.2?}, created within {:.2?}; {} groups whole, {} in pieces; CPU per pod: \
+            "{:<8} {:?}: {:.0} pods/s: {} pods in {:.2?}, created within {:.2?}; {} groups whole, {} in pieces; CPU per pod: \
              kube-scheduler {:.2} ms, Berth {:.2} ms, API server and etcd {:.2} ms{}",
             format!("{:?}", self.who),
+            self.when,
             self.rate(),
             self.pods,
             self.took,
@@ -114,6 +139,31 @@ impl Running<'_> {
         let berth = self.berth.as_ref().map_or(Ok(Duration::ZERO), |berth| berth.cpu_time())?;
         let (scheduler, control_plane) = (self.scheduler.process.cpu_time()?, self.plane.cpu_time()?);
         Ok(Cpu { scheduler, berth, control_plane })
+    }
+
+    /// kube-scheduler is held up until all pods have come and everything else has calmed down.
+    async fn catch_up(&mut self, client: &Client, pods: &[Pod]) -> Result<(Cpu, Duration, Duration)> {
+        let bound = BoundPods::from_now(client).await?;
+        self.scheduler.process.signal("STOP")?;
+        let began = Instant::now();
+        create_all(client, pods).await?;
+        let creation = began.elapsed();
+        let mut last = self.cpu()?;
+        loop {
+            tokio::time::sleep(CALM).await;
+            let now = self.cpu()?;
+            let Cpu { berth, control_plane, .. } = now.since(last);
+            if berth + control_plane < CALM / 10 {
+                break;
+            }
+            ensure!(began.elapsed() < LIMIT, "it does not calm down");
+            last = now;
+        }
+        let before = self.cpu()?;
+        let began = Instant::now();
+        self.scheduler.process.signal("CONT")?;
+        bound.wait_for(pods.len(), LIMIT).await?;
+        Ok((before, began.elapsed(), creation))
     }
 
     /// What Berth counted.
@@ -205,7 +255,7 @@ async fn clear(client: &Client) -> Result<()> {
     pods.delete_collection(&at_once, &ListParams::default()).await?;
     let deadline = Instant::now() + LIMIT;
     while !pods.list_metadata(&ListParams::default().limit(1)).await?.items.is_empty() {
-        anyhow::ensure!(Instant::now() < deadline, "pods do not go");
+        ensure!(Instant::now() < deadline, "pods do not go");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     Ok(())
