@@ -149,26 +149,7 @@ impl App {
             nominations: Nominations::new(nominator),
             metrics: verbs_metrics,
         });
-        let keeper = verbs.clone();
-        services.push(Service::new("reservations", move || {
-            let keeper = keeper.clone();
-            async move { keeper.keep_reservations_up_to_date().await }
-        }));
-        let nominating = verbs.clone();
-        services.push(Service::new("nominations", move || {
-            let nominating = nominating.clone();
-            async move { nominating.keep_nominations_up_to_date().await }
-        }));
-        let announcing = verbs.clone();
-        services.push(Service::new("announcements", move || {
-            let announcing = announcing.clone();
-            async move { announcing.announce_room().await }
-        }));
-        let writing = verbs.clone();
-        services.push(Service::new("nominations-writer", move || {
-            let writing = writing.clone();
-            async move { writing.write_nominations().await }
-        }));
+        services.extend(group_services(&verbs));
         let request_metrics = RequestMetrics::register(&shared.registry)?;
         let verbs = Arc::new(VerbsService::new(verbs, request_metrics, shared.throttle()));
         let connections = ConnectionMetrics::register(&shared.registry)?;
@@ -237,4 +218,27 @@ impl Shared {
 fn admin_tls(tls: Option<&Tls>, address: SocketAddr) -> Option<Tls> {
     let tls = tls.filter(|_| !address.ip().is_loopback())?;
     Some(Tls { client_ca_file: None, ..tls.clone() })
+}
+
+/// What keeps reservations and nominations of replica groups up to date.
+fn group_services(verbs: &Arc<Verbs>) -> [Service; 4] {
+    let [keeper, planner, writer, announcer] = [(); 4].map(|()| verbs.clone());
+    [
+        Service::new("reservations", move || {
+            let keeper = keeper.clone();
+            async move { keeper.keep_reservations_up_to_date().await }
+        }),
+        Service::new("nominations", move || {
+            let planner = planner.clone();
+            async move { planner.keep_nominations_up_to_date().await }
+        }),
+        Service::new("nominations-writer", move || {
+            let writer = writer.clone();
+            async move { writer.write_nominations().await }
+        }),
+        Service::new("announcements", move || {
+            let announcer = announcer.clone();
+            async move { announcer.announce_room().await }
+        }),
+    ]
 }

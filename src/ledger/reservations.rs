@@ -355,7 +355,9 @@ impl Reservations {
         }
         for (host, slots) in now {
             if !same_priority || before.get(host) != Some(&slots) {
-                slots.into_iter().for_each(|slot| self.add_to_host(group, after.priority, slot.clone()));
+                for slot in slots {
+                    self.add_to_host(group, after.priority, slot.clone());
+                }
             }
         }
     }
@@ -457,19 +459,19 @@ mod tests {
     #[test]
     fn what_is_held_on_hosts_follows_every_change() {
         let mut kept = Reservations::default();
-        let mut random = 1_u64;
-        let mut next = |below: u64| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (random >> 33) % below
+        let mut random = 1_u32;
+        let mut next = |below: u32| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 16) % below
         };
         let hosts = ["x", "y", "z"];
         for step in 0..2_000 {
             let name = ["a", "b", "c"][next(3) as usize];
-            let some = |next: &mut dyn FnMut(u64) -> u64| (hosts[next(3) as usize], 1 + next(3) as i64);
+            let some = |next: &mut dyn FnMut(u32) -> u32| (hosts[next(3) as usize], 1 + i64::from(next(3)));
             match next(5) {
                 0 | 1 => {
                     let slots: Vec<_> = (0..next(5)).map(|_| some(&mut next)).collect();
-                    let priority = next(2) as i32;
+                    let priority = i32::from(next(2) == 1);
                     kept.keep(Reservation { priority, ..of(name, &slots) }, Duration::ZERO, TTL);
                 }
                 2 => {
@@ -488,7 +490,7 @@ mod tests {
                 .map(|(host, held)| {
                     let own = kept.of(&held.group).expect("a reservation");
                     assert_eq!(held.priority, own.priority, "step {step}");
-                    assert_eq!(held.slots.len() as i64, held.used.pods, "step {step}");
+                    assert_eq!(i64::try_from(held.slots.len()), Ok(held.used.pods), "step {step}");
                     let sum = (held.used.resources.milli_cpu, held.used.pods);
                     ((host.to_string(), held.group.set.name.to_string()), sum)
                 })

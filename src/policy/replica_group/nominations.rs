@@ -73,8 +73,8 @@ impl<'a> FreeSlots<'a> {
         while self.slots.get(self.first).is_some_and(Option::is_none) {
             self.first += 1;
         }
-        let suits = |slot: &Option<&Slot>| slot.is_some_and(|slot| slot.suits_member_of(member));
-        let at = self.first + self.slots[self.first..].iter().position(suits)?;
+        let suits = |slot: Option<&Slot>| slot.is_some_and(|slot| slot.suits_member_of(member));
+        let at = self.first + self.slots[self.first..].iter().position(|slot| suits(*slot))?;
         self.slots[at].take().map(|slot| &slot.host)
     }
 }

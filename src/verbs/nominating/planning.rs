@@ -103,9 +103,13 @@ impl Verbs {
         if everything {
             self.nominations.forget_all_unless_waiting(view);
         } else {
-            pods.iter().for_each(|uid| self.nominations.forget_unless_waiting(uid, view));
+            for uid in &pods {
+                self.nominations.forget_unless_waiting(uid, view);
+            }
         }
-        groups.iter().for_each(|group| self.nominations.look_at_group(group, view));
+        for group in &groups {
+            self.nominations.look_at_group(group, view);
+        }
         line.look_at_all(groups, view, is_ours);
         if !line.has_next() {
             return None;
