@@ -42,6 +42,7 @@ pub type Filtered = (Vec<String>, BTreeMap<String, String>);
 /// What is reserved for a group.
 #[derive(Debug)]
 pub struct Owed {
+    pub namespace: String,
     pub in_place: usize,
     domain: Option<String>,
     missing: usize,
@@ -94,7 +95,8 @@ impl Berth {
             slots.sort_unstable();
             let in_place = view.placed_members(&kept.group).len();
             let domain = kept.domain.as_ref().map(|(_, value)| value.to_string());
-            (format!("{:?}", kept.group), Owed { in_place, domain, missing: kept.missing, slots })
+            let namespace = kept.group.set.namespace.to_string();
+            (format!("{:?}", kept.group), Owed { namespace, in_place, domain, missing: kept.missing, slots })
         };
         view.ledger().reservations().iter().filter(|kept| kept.missing > 0).map(owed).collect()
     }

@@ -48,7 +48,7 @@ const ROWS: [Row; 19] = [
     ("a member finishes while others are missing", 20, |seen| seen.finished_in_pieces),
     ("a bind comes later than its attempt is remembered", 40, |seen| seen.bound_late),
     ("such a bind is declined", 1, |seen| seen.late_bind_declined),
-    ("room is kept for groups of a hostile tenant", 40, |seen| seen.hostile_reserved),
+    ("room is kept for groups of a hostile tenant", 10, |seen| seen.hostile_reserved),
     ("a hostile tenant is told of a limit", 20, |seen| seen.hostile_limited),
 ];
 

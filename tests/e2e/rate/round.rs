@@ -136,7 +136,7 @@ impl Display for Round {
 
 impl Running<'_> {
     fn cpu(&self) -> Result<Cpu> {
-        let berth = self.berth.as_ref().map_or(Ok(Duration::ZERO), |berth| berth.cpu_time())?;
+        let berth = self.berth.as_ref().map_or(Ok(Duration::ZERO), BerthProcess::cpu_time)?;
         let (scheduler, control_plane) = (self.scheduler.process.cpu_time()?, self.plane.cpu_time()?);
         Ok(Cpu { scheduler, berth, control_plane })
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Violation;
 use crate::berth_process::Owed;
+use crate::hostile::NAMESPACE;
 use crate::world::World;
 
 impl World<'_> {
@@ -16,7 +17,9 @@ impl World<'_> {
             return Ok(());
         }
         let begun = |owed: BTreeMap<String, Owed>| -> BTreeMap<String, Owed> {
-            owed.into_iter().filter(|(_, owed)| owed.in_place > 0).collect()
+            // Members of a hostile tenant contradict each other: nobody owes it one thing or another.
+            let is_honest = |owed: &Owed| owed.namespace != NAMESPACE;
+            owed.into_iter().filter(|(_, owed)| owed.in_place > 0 && is_honest(owed)).collect()
         };
         let (old, new) = (begun(self.berth.owed()), begun(self.newcomer().owed()));
         self.seen.taken_over |= !new.is_empty();
