@@ -149,12 +149,12 @@ fn cost_of_the_dearest_groups() {
 #[test]
 #[ignore = "measures the release build; run it with `make cost`"]
 fn cost_of_ten_thousand_members_on_five_thousand_nodes() {
-    let case = |name, settings, members: Vec<Value>| {
-        place(Case { name, settings, nodes: 5_000, members, asked: 10 })
-    };
     const LARGE: &str = "replicaGroups: {limits: {members: 10000, slotsPerNamespace: 20000}}\n";
     const SPREAD: &str =
         "replicaGroups: {packing: MostHosts, limits: {members: 10000, slotsPerNamespace: 20000}}\n";
+    let case = |name, settings, members: Vec<Value>| {
+        place(Case { name, settings, nodes: 5_000, members, asked: 10 })
+    };
     let kinds = |kinds: usize, keys: &'static [&'static str]| {
         let one = |at: usize| apart(keys, requiring(ZONE, member("g", at, 10_000, 100 + at % kinds)));
         (0..10_000).map(one).collect::<Vec<_>>()
