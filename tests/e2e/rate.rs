@@ -42,10 +42,11 @@ async fn groups_are_placed_faster_than_by_pod_affinity() -> Result<()> {
                 }
             }
             let ratio = summary("Berth", &ours) / summary("in-tree", &alone);
-            let (all, control_plane) = cpu(&alone);
+            // All share the same cores: what the API server does for a pod, whoever places it, is the bound for anybody.
+            let ((all, _), (_, control_plane)) = (cpu(&alone), cpu(&ours));
             report(&format!(
-                "{when:?}: Berth is {ratio:.1} times as fast. Placing that costs nothing would be {:.1} times as fast: the \
-                 API server and etcd alone take {control_plane:.1} of {all:.1} ms of CPU per pod in-tree",
+                "{when:?}: Berth is {ratio:.1} times as fast. CPU per pod in-tree {all:.1} ms, of which API server and etcd need \
+                 {control_plane:.1} ms beside Berth too: placing that costs nothing would be {:.1} times as fast",
                 all / control_plane
             ));
             best = best.max(ratio);

@@ -78,7 +78,7 @@ impl<'a> Availability<'a> {
     {
         let this = *self;
         let nominated = (self.view.nominated_nodes() > 0).then(|| self.view.nominated_to(&host.name));
-        nominated.into_iter().flatten().filter(move |pod| this.respects_nominated(pod, host))
+        nominated.into_iter().flatten().filter(move |pod| this.respects_nominated(pod))
     }
 
     /// The slots of other groups on a host that count as used.
@@ -118,13 +118,22 @@ impl<'a> Availability<'a> {
         self.group.is_some_and(|own| pod.group.as_ref().is_some_and(|membership| *membership.group == *own))
     }
 
-    /// A member of the own group is looked after by the plan, and one that has a slot on the host is counted there.
-    fn respects_nominated(&self, pod: &Pod, host: &Host) -> bool {
+    /// A member of the own group is looked after by the plan, and one that has a slot is counted there, wherever it was
+    /// nominated to before its group was planned anew.
+    fn respects_nominated(&self, pod: &Pod) -> bool {
         pod.priority >= self.priority
             && !self.is_own(pod)
             && self.asking != Some(&pod.uid)
-            && !has_slot(pod, host, self.view)
+            && !is_provided_for(pod, self.view)
     }
+}
+
+/// Whether there is a slot for every member of a pod's group that waits.
+fn is_provided_for(pod: &Pod, view: &View) -> bool {
+    pod.group.as_ref().is_some_and(|membership| {
+        let kept = view.ledger().reservations().of(&membership.group);
+        kept.is_some_and(|kept| kept.slots.len() >= view.waiting_members(&membership.group).len())
+    })
 }
 
 /// Whether something is reserved on the host for a pod's group.
@@ -147,7 +156,14 @@ mod tests {
             pod.nominated_node = Some("a0".into());
             pod
         };
-        let base = || Situation::racks(&[("a", &[32])]).with(pod("p").requests(cpus(1)).on("a0").build());
+        let nominated_member = || {
+            let mut pod = member("other", 0, 1, 4).build();
+            pod.nominated_node = Some("a0".into());
+            pod
+        };
+        let base = || {
+            Situation::racks(&[("a", &[32]), ("b", &[4])]).with(pod("p").requests(cpus(1)).on("a0").build())
+        };
         let lower = || pod("low").requests(cpus(2)).priority(-1).on("a0").build();
         for (name, situation, assumption, expected) in [
             ("a pod in place", base(), Assumption::Nothing, 1),
@@ -155,6 +171,13 @@ mod tests {
             ("which may leave", base().with(lower()), Assumption::LowerPriorityGone, 1),
             ("a nominated pod of the same priority", base().with(nominated(0)), Assumption::Nothing, 5),
             ("a nominated pod of lower priority", base().with(nominated(-1)), Assumption::Nothing, 1),
+            (
+                "a nominated member whose group has its slots elsewhere",
+                base().with(nominated_member()).with_reserved("other", &[("b0", 4)]),
+                Assumption::Nothing,
+                1,
+            ),
+            ("a nominated member without a slot", base().with(nominated_member()), Assumption::Nothing, 5),
             ("slots of another group", base().with_reserved("other", &[("a0", 8)]), Assumption::Nothing, 9),
             (
                 "slots that are left out",

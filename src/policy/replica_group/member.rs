@@ -1,6 +1,6 @@
 //! A member asks where it may go: the plan for its group, or why there is none.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::availability::Assumption;
 use super::facts;
@@ -32,6 +32,9 @@ impl Member<'_, '_> {
         }
         let mut open = vec![false; view.host_numbers()];
         hosts.iter().flatten().for_each(|host| open[host.index()] = true);
+        if self.keeps_to_announced_plan(&hosts, decision) {
+            return;
+        }
         let mut outcome = self.search_as_it_is(&open);
         if matches!(outcome, Outcome::None) {
             if let Some(plan) = self.look_outside_of_sample() {
@@ -58,6 +61,41 @@ impl Member<'_, '_> {
             }
             Outcome::None => self.reject(&hosts, decision),
         }
+    }
+
+    /// Where members have been told their nodes already, a plan that holds is not given up because the candidates are others:
+    /// everybody would have to be told anew. The member waits until it is nominated itself. False if there is no such plan, or
+    /// some candidate will do.
+    fn keeps_to_announced_plan(&self, hosts: &[Option<HostId>], decision: &mut Decision) -> bool {
+        let question = self.question;
+        let is_nominated_one = question.candidates.len() == 1
+            && question.pod.nominated_node.as_deref() == Some(&*question.candidates[0]);
+        if !question.may_nominate || !(question.may_be_sample() || is_nominated_one) || !self.is_announced() {
+            return false;
+        }
+        let Outcome::Found(plan) = self.search.run(Assumption::Nothing, None) else { return false };
+        let open: HashSet<HostId> = plan.open.iter().copied().collect();
+        let is_other = plan.domain != self.search.intended || self.search.is_beyond_limit(&plan);
+        if is_other || hosts.iter().flatten().any(|host| open.contains(host)) {
+            return false;
+        }
+        if is_nominated_one {
+            // An older nomination: all the others are looked at next.
+            decision.reject_all(Reason::OutsideSample);
+        } else {
+            self.nominate(*plan, decision);
+        }
+        true
+    }
+
+    /// Whether nobody has a place yet, and a member is nominated to a host where the group has a slot.
+    fn is_announced(&self) -> bool {
+        let Some(reservation) = self.search.reservation.filter(|_| self.search.anchor.is_none()) else {
+            return false;
+        };
+        let hosts: HashSet<&Name> = reservation.slots.iter().map(|slot| &slot.host).collect();
+        let mut waiting = self.question.view.waiting_members(&reservation.group);
+        waiting.any(|member| member.nominated_node.as_ref().is_some_and(|node| hosts.contains(node)))
     }
 
     /// A plan with the member that asks on a node that is not among the candidates, if these may be but a sample.
@@ -215,9 +253,52 @@ impl Member<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::ahead;
     use super::super::situation::{Situation, cpus, member};
     use crate::decision::{Detail, Reason};
     use crate::fixtures::pod;
+    use crate::ledger::Life;
+    use crate::model::Pod;
+
+    #[test]
+    fn a_plan_that_members_were_told_is_kept_to_though_the_sample_shows_other_nodes() {
+        let nominated = |mut pod: Pod, node: &str| {
+            pod.nominated_node = Some(node.into());
+            pod
+        };
+        let [asking, other] = [0, 1].map(|at| member("g", at, 2, 2).build());
+        let many = [8; 150];
+        let planned = |other: &Pod| {
+            let racks = Situation::racks(&[("a", &[4]), ("b", &many)]);
+            let mut situation = racks.with(asking.clone()).with(other.clone());
+            let group = &asking.group.as_ref().expect("a member").group;
+            let plan = ahead::plan(&situation.with_domains(), &situation.settings, group).expect("room");
+            situation.view.reserve(plan, Life::of(Duration::from_mins(1)));
+            situation
+        };
+        let sample: Vec<String> = (0..120).map(|at| format!("b{at}")).collect();
+        let sample: Vec<&str> = sample.iter().map(String::as_str).collect();
+        let told = || planned(&nominated(other.clone(), "a0"));
+        let decide = |situation: Situation, asking: &Pod, candidates: &[&str]| {
+            let decision = situation.decide_among(asking, candidates, true);
+            let node = decision.effects().nominate.as_deref().unwrap_or("-").to_owned();
+            (decision.passing() > 0, decision.is_undecided(), node)
+        };
+        let moves = (true, false, "-".to_owned());
+        let waits = |node: &str| (false, true, node.to_owned());
+        assert_eq!(decide(planned(&other), &asking, &sample), moves, "nobody was told anything");
+        assert_eq!(decide(told(), &asking, &sample), waits("a0"));
+        assert_eq!(
+            decide(told(), &nominated(asking.clone(), "b0"), &["b0"]),
+            waits("-"),
+            "an older nomination"
+        );
+        assert_eq!(decide(told(), &nominated(asking.clone(), "a0"), &["a0"]), moves);
+        let taken = told().with(pod("x").requests(cpus(1)).on("a0").build());
+        assert_eq!(decide(taken, &asking, &sample), moves, "the room is gone");
+    }
 
     #[test]
     fn the_reason_of_a_group_of_different_members_is_found_by_assigning_them() {

@@ -164,11 +164,24 @@ impl Situation {
             view.hosts().filter(has_room).map(|host| Cow::Owned(host.name.to_string())).collect();
         names.sort_unstable();
         let question = Question { detail, ..Question::about(Purpose::Filter, asking, &names, &view) };
-        let members = Members::of(asking, &view, Budget::unlimited()).expect("a member");
+        self.answer(asking, &question)
+    }
+
+    /// What is decided about a member that is asked about with these candidates.
+    pub fn decide_among(&self, asking: &Pod, candidates: &[&str], may_nominate: bool) -> Decision {
+        let view = self.with_domains();
+        let names: Vec<Cow<'_, str>> = candidates.iter().map(|name| Cow::Borrowed(*name)).collect();
+        let question = Question::about(Purpose::Filter, asking, &names, &view);
+        self.answer(asking, &Question { may_nominate, ..question })
+    }
+
+    fn answer(&self, asking: &Pod, question: &Question<'_>) -> Decision {
+        let view = question.view;
+        let members = Members::of(asking, view, Budget::unlimited()).expect("a member");
         let budget = Budget::unlimited();
-        let search = Search::new(&members, Some(asking), &view, &self.settings, budget).expect("provided");
-        let mut decision = Decision::all_pass(names.len());
-        Member { search, question: &question }.filter(&mut decision);
+        let search = Search::new(&members, Some(asking), view, &self.settings, budget).expect("provided");
+        let mut decision = Decision::all_pass(question.candidates.len());
+        Member { search, question }.filter(&mut decision);
         decision
     }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ListParams, WatchParams};
 use kube::core::WatchEvent;
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use tokio::time::{Instant, timeout_at};
 
 /// Pods with a node.
@@ -30,15 +30,21 @@ impl BoundPods {
     pub async fn wait_for(&self, count: usize, limit: Duration) -> Result<()> {
         let deadline = Instant::now() + limit;
         let bound = WatchParams::default().fields(BOUND);
-        let mut events = std::pin::pin!(self.pods.watch_metadata(&bound, &self.since).await?);
-        let mut seen = 0;
+        let (mut seen, mut version) = (0, self.since.clone());
         while seen < count {
-            let event = timeout_at(deadline, events.try_next()).await;
-            match event.with_context(|| format!("after {limit:?} {seen} of {count} pods are bound"))?? {
-                Some(WatchEvent::Added(_)) => seen += 1,
-                Some(WatchEvent::Error(status)) => return Err(kube::Error::Api(status).into()),
-                Some(_) => {}
-                None => bail!("the watch ended with {seen} of {count} pods bound"),
+            // The API server may end it any time.
+            let mut events = std::pin::pin!(self.pods.watch_metadata(&bound, &version).await?);
+            while seen < count {
+                let event = timeout_at(deadline, events.try_next()).await;
+                match event.with_context(|| format!("after {limit:?} {seen} of {count} pods are bound"))?? {
+                    Some(WatchEvent::Added(pod)) => {
+                        seen += 1;
+                        version = pod.resource_version().context("a pod without a version")?;
+                    }
+                    Some(WatchEvent::Error(status)) => return Err(kube::Error::Api(status).into()),
+                    Some(_) => {}
+                    None => break,
+                }
             }
         }
         Ok(())
