@@ -165,7 +165,7 @@ mod tests {
             Situation::racks(&[("a", &[32]), ("b", &[4])]).with(pod("p").requests(cpus(1)).on("a0").build())
         };
         let lower = || pod("low").requests(cpus(2)).priority(-1).on("a0").build();
-        for (name, situation, assumption, expected) in [
+        for (name, situation, assumption, expected) in vec![
             ("a pod in place", base(), Assumption::Nothing, 1),
             ("and one of lower priority", base().with(lower()), Assumption::Nothing, 3),
             ("which may leave", base().with(lower()), Assumption::LowerPriorityGone, 1),

@@ -284,7 +284,7 @@ mod tests {
         let decide = |situation: Situation, asking: &Pod, candidates: &[&str]| {
             let decision = situation.decide_among(asking, candidates, true);
             let node = decision.effects().nominate.as_deref().unwrap_or("-").to_owned();
-            (decision.passing() > 0, decision.is_undecided(), node)
+            (decision.passing() > 0, decision.undecided().is_some(), node)
         };
         let moves = (true, false, "-".to_owned());
         let waits = |node: &str| (false, true, node.to_owned());
