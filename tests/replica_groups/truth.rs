@@ -52,6 +52,7 @@ pub struct Group {
 
 /// What the checks remember of a group while it has members somewhere.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that have nothing to do with each other")]
 pub struct Record {
     /// Nobody promised that its room is kept: something happened that Berth could not know, or need not bear.
     pub excused: bool,
