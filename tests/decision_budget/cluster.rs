@@ -10,7 +10,7 @@ use berth::view::change::Change;
 use serde_json::Value;
 
 use super::usage::timed;
-use crate::support::dear_groups::{call, list, node, preempt_call};
+use crate::support::dear_groups::{behind, call, list, node, preempt_call};
 use crate::support::small_cluster::CONFIG_HEAD;
 
 pub const NODES: usize = 2_000;
@@ -47,9 +47,12 @@ impl Cluster {
         cluster
     }
 
+    /// The watch shows these, and what stands behind them.
     pub fn add(&self, objects: &[Value]) {
-        let loaded = snapshot_file::parse(&list(objects), &self.0.interner).expect("objects");
-        self.0.store.apply(loaded.objects.into_iter().map(Change::Upsert));
+        for objects in [&behind(objects)[..], objects] {
+            let loaded = snapshot_file::parse(&list(objects), &self.0.interner).expect("objects");
+            self.0.store.apply(loaded.objects.into_iter().map(Change::Upsert));
+        }
     }
 
     /// All pods are gone, and all that was decided about them.

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::cluster::{Cluster, NODES};
 use super::usage::memory;
 use crate::support::dear_groups::{
-    HOST, RACK, UNIT, ZONE, annotate, apart, member, node_name, on, pod, requiring, with_priority, worker,
+    HOST, RACK, UNIT, ZONE, annotate, apart, behind, member, node_name, on, pod, requiring, with_priority,
+    worker,
 };
 
 /// The budget of a decision is 500 ms by default. These have to be far from it, in a slow build too.
@@ -106,13 +107,17 @@ fn subgroups_beyond_the_limit_are_refused_and_the_others_cost_little() {
     let cluster = patient("replicaGroups: {limits: {members: 10000}}\n");
     let before = memory();
     for (size, subgroup_size) in [(10_000, 1), (512, 1), (10_000, 30)] {
-        let answer = cluster.filter(&worker("llm", size, subgroup_size, 100));
+        let worker = worker("llm", size, subgroup_size, 100);
+        cluster.add(&behind(std::slice::from_ref(&worker)));
+        let answer = cluster.filter(&worker);
         assert!(answer.says("too many subgroups"), "{}", answer.body);
         assert!(answer.time < LIMIT, "{:?}", answer.time);
     }
     // One rack for each part, and racks of twenty nodes.
     for (size, subgroup_size) in [(100, 1), (1_000, 10), (250, 1)] {
-        let answer = cluster.filter(&worker("llm", size, subgroup_size, 100));
+        let worker = worker("llm", size, subgroup_size, 100);
+        cluster.add(&behind(std::slice::from_ref(&worker)));
+        let answer = cluster.filter(&worker);
         println!("{size} members in subgroups of {subgroup_size}: {:?}", answer.time);
         assert_eq!(
             (answer.error(), answer.passing() > 0),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::berth_process::BerthProcess;
 use super::table::{Row, print};
 use crate::support::dear_groups::{
-    HOST, RACK, UNIT, ZONE, annotate, apart, call, member, node, on, pod, preempt_call, requiring,
+    HOST, RACK, UNIT, ZONE, annotate, apart, behind, call, member, node, on, pod, preempt_call, requiring,
     with_priority, worker,
 };
 
@@ -31,6 +31,7 @@ fn members(size: usize, build: impl Fn(usize, Value) -> Value) -> Vec<Value> {
 fn place(case: Case) -> Row {
     let Case { name, settings, nodes, members, asked } = case;
     let mut objects: Vec<Value> = (0..nodes).map(node).collect();
+    objects.extend(behind(&members));
     objects.extend(members.iter().cloned());
     let mut berth = BerthProcess::start(settings, &objects);
     // What every pod costs, whatever it is.
@@ -61,6 +62,7 @@ fn preempt(name: &str, nodes: usize, size: usize, build: impl Fn(usize) -> Value
     let mut objects: Vec<Value> = (0..nodes).map(node).collect();
     objects.extend((0..nodes).map(|at| on(at, pod(&format!("low-{at}"), 8_000))));
     let members: Vec<Value> = (0..size).map(|at| with_priority(9, requiring(ZONE, build(at)))).collect();
+    objects.extend(behind(&members));
     objects.extend(members.iter().cloned());
     let mut berth = BerthProcess::start("", &objects);
     let (before, _) = berth.memory();

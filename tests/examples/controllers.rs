@@ -40,7 +40,8 @@ pub fn stateful(set: &Value) -> Vec<Value> {
 fn pod(template: &Value, name: &str, set: &Value) -> Value {
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Pending"},
         "metadata": {"name": name, "namespace": set["metadata"]["namespace"], "uid": format!("uid-of-{name}"),
-            "labels": {}, "annotations": {}},
+            "labels": {}, "annotations": {}, "ownerReferences": [{"apiVersion": set["apiVersion"], "kind": set["kind"],
+                "name": set["metadata"]["name"], "uid": "uid-of-the-set", "controller": true}]},
         "spec": template["spec"]});
     for field in ["labels", "annotations"] {
         if let Some(given) = template["metadata"].get(field) {

@@ -32,6 +32,8 @@ pub fn pod(name: &str, milli_cpu: usize) -> Value {
 pub fn member(group: &str, at: usize, size: usize, milli_cpu: usize) -> Value {
     let mut pod = pod(&format!("{group}-{at}"), milli_cpu);
     pod["metadata"]["labels"]["group"] = json!(group);
+    pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": group,
+        "uid": group, "controller": true}]);
     annotate(pod, &[("berth.dev/group", group), ("berth.dev/group-size", &size.to_string())])
 }
 
@@ -46,6 +48,32 @@ pub fn worker(set: &str, size: usize, subgroup_size: usize, milli_cpu: usize) ->
         pod["metadata"]["annotations"][format!("{LWS}/{key}")] = json!(value);
     }
     annotate(pod, &[(&format!("{LWS}/subgroup-exclusive-topology"), RACK)])
+}
+
+/// What tells of members that do not exist yet: the controllers of these pods, and the sets that they are replicas of.
+pub fn behind(pods: &[Value]) -> Vec<Value> {
+    let mut objects: Vec<Value> = Vec::new();
+    for pod in pods {
+        let meta = &pod["metadata"];
+        let object = if let Some(controller) = meta["ownerReferences"][0]["name"].as_str() {
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"namespace": "tenant", "name": controller},
+                "spec": {"replicas": 10_000}})
+        } else if let Some(set) = meta["labels"][format!("{LWS}/name")].as_str() {
+            let size: u32 = meta["annotations"][format!("{LWS}/size")]
+                .as_str()
+                .and_then(|size| size.parse().ok())
+                .expect("a size");
+            json!({"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet",
+                "metadata": {"namespace": "tenant", "name": set},
+                "spec": {"leaderWorkerTemplate": {"size": size, "workerTemplate": {"spec": pod["spec"]}}}})
+        } else {
+            continue;
+        };
+        if objects.last() != Some(&object) {
+            objects.push(object);
+        }
+    }
+    objects
 }
 
 pub fn annotate(mut pod: Value, annotations: &[(&str, &str)]) -> Value {

@@ -53,6 +53,8 @@ fn main() {
         pod
     });
     feed(&verbs, &running.collect::<Vec<_>>());
+    // All of another wait: a group whose members are not known does not begin.
+    feed(&verbs, &(0..SIZE).map(|at| member("cold", at)).collect::<Vec<_>>());
     let single = body(&json!({"phase": "Pending"}));
     let [cold, anchored] = ["cold", "anchored"].map(|group| asking(&member(group, SIZE - 1)));
     let bodies = [&single, &cold, &anchored];
