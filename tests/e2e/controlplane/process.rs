@@ -167,9 +167,8 @@ impl Process {
 /// Reads `PID (NAME) STATE ...`: the 14th and 15th field are the time in user and kernel mode, in hundredths of a second.
 fn cpu_time(stat: &str) -> Option<Duration> {
     let (_, behind_name) = stat.rsplit_once(')')?;
-    let ticks: Option<u64> =
-        behind_name.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().ok()).sum();
-    Some(Duration::from_millis(ticks? * 10))
+    let mut ticks = behind_name.split_whitespace().skip(11).map(|field| field.parse::<u64>().ok());
+    Some(Duration::from_millis((ticks.next()?? + ticks.next()??) * 10))
 }
 
 impl Drop for Process {
