@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::api::DeleteParams;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client};
+use serde_json::json;
 
 use crate::berth_process::BerthProcess;
 use crate::controlplane::{ControlPlane, Options, Scheduler};
@@ -37,7 +40,9 @@ impl Stage<'_> {
         nodes: Vec<Node>,
         scenario: impl AsyncFnOnce(&mut Stage<'_>) -> Result<()>,
     ) -> Result<()> {
-        ControlPlane::run(Options::default(), async |plane| {
+        // Nobody but the scenario creates pods, or deletes those whose owner is not there.
+        let options = Options { controllers: false, ..Options::default() };
+        ControlPlane::run(options, async |plane| {
             let client = plane.client();
             create_all(&client, &nodes).await?;
             let watch = BindingsWatch::start(&client).await?;
@@ -65,8 +70,27 @@ impl Stage<'_> {
         Ok(())
     }
 
+    /// Creates pods as the controllers of their groups would, one at a time: no controller runs here.
     pub async fn arrive(&self, pods: &[Pod]) -> Result<()> {
-        create_all(&self.client, pods).await
+        let mut pods = pods.to_vec();
+        for pod in &mut pods {
+            let Some(set) = stateful_set_of(pod) else { continue };
+            let sets: Api<StatefulSet> = Api::default_namespaced(self.client.clone());
+            let name = set.metadata.name.clone().unwrap_or_default();
+            match sets.create(&PostParams::default(), &set).await {
+                Err(kube::Error::Api(status)) if status.code == 409 => {}
+                created => drop(created?),
+            }
+            pod.metadata.owner_references = Some(vec![OwnerReference {
+                api_version: "apps/v1".to_owned(),
+                kind: "StatefulSet".to_owned(),
+                uid: name.clone(),
+                name,
+                controller: Some(true),
+                ..OwnerReference::default()
+            }]);
+        }
+        create_all(&self.client, &pods).await
     }
 
     pub fn pods(&self) -> Api<Pod> {
@@ -163,4 +187,16 @@ pub async fn until_slots(berth: &BerthProcess, count: f64) -> Result<()> {
 /// How many reservations of a Berth have ended in this way.
 pub async fn ended(berth: &BerthProcess, how: &str) -> Result<f64> {
     berth.metric_sum("berth_reservations_ended_total", &[("how", how)]).await
+}
+
+/// The stateful set of as many pods as the group of a member has: it tells what those ask for that do not exist yet.
+fn stateful_set_of(pod: &Pod) -> Option<StatefulSet> {
+    let said = pod.metadata.annotations.as_ref()?;
+    let (group, size) =
+        (said.get("berth.dev/group")?, said.get("berth.dev/group-size")?.parse::<u32>().ok()?);
+    let labels = json!({"group": group});
+    serde_json::from_value(json!({"metadata": {"name": group}, "spec": {"serviceName": group, "replicas": size,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "none"}]}}}}))
+    .ok()
 }
