@@ -102,6 +102,11 @@ impl Pod {
         Some((kind, ObjectKey { namespace: self.key.namespace.clone(), name: owner.name.clone() }))
     }
 
+    /// Whether it is a member of a replica group that is placed as one.
+    pub(crate) fn is_placed_with_its_group(&self) -> bool {
+        self.group.as_ref().is_some_and(|membership| membership.has_topology_request())
+    }
+
     /// Whether it is of any interest: finished ones only as members that are not to be waited for.
     pub(crate) fn is_kept(&self) -> bool {
         !self.finished || self.group.is_some()

@@ -57,7 +57,7 @@ impl TopologySpread {
     /// `None` if default spreading does not concern the pod.
     fn case(&self, question: &Question<'_>) -> Option<Case<'_>> {
         // The groups of a set are spread, not the members of a group: they are to be together.
-        let in_group = question.pod.group.as_ref().is_some_and(|group| group.has_topology_request());
+        let in_group = question.pod.is_placed_with_its_group();
         if question.pod.has_spread_constraints || in_group {
             return None;
         }

@@ -27,7 +27,7 @@ impl CalledPod {
 
     /// Whether deciding about it means looking for room for a whole group. All other decisions take a glance at each node.
     pub fn is_placed_with_its_group(&self) -> bool {
-        self.pod.group.as_ref().is_some_and(|membership| membership.has_topology_request())
+        self.pod.is_placed_with_its_group()
     }
 
     fn read(object: &PodObject, interner: &Interner, view: &View) -> Self {

@@ -22,6 +22,8 @@ pub struct Host {
     pub pods: Arc<Vec<Arc<Pod>>>,
     /// What they take together. A pod of which only the identity is known takes a place and nothing else.
     pub used: Arc<Used>,
+    /// How many of them are members of replica groups that are placed together.
+    pub members: u32,
 }
 
 /// All hosts. Cheap to clone.
@@ -81,6 +83,7 @@ impl Hosts {
     pub fn add_pod(&mut self, node: &Name, pod: Arc<Pod>) {
         self.with(node, |host| {
             Arc::make_mut(&mut host.used).arrive(&pod.allocated);
+            host.members += u32::from(pod.is_placed_with_its_group());
             Arc::make_mut(&mut host.pods).push(pod);
         });
     }
@@ -91,6 +94,7 @@ impl Hosts {
                 // The copy that is kept here: the very one that was added.
                 let pod = Arc::make_mut(&mut host.pods).swap_remove(at);
                 Arc::make_mut(&mut host.used).leave(&pod.allocated);
+                host.members -= u32::from(pod.is_placed_with_its_group());
             }
         });
     }
@@ -98,7 +102,13 @@ impl Hosts {
     /// Changes one host, which is made on first use and given up when nothing is left of it.
     fn with<R>(&mut self, name: &Name, change: impl FnOnce(&mut Host) -> R) -> R {
         let id = self.id(name);
-        let empty = || Host { name: name.clone(), node: None, pods: Arc::default(), used: Arc::default() };
+        let empty = || Host {
+            name: name.clone(),
+            node: None,
+            pods: Arc::default(),
+            used: Arc::default(),
+            members: 0,
+        };
         let mut host = id.and_then(|id| self.get(id).cloned()).unwrap_or_else(empty);
         let result = change(&mut host);
         let worth_keeping = host.node.is_some() || !host.pods.is_empty();

@@ -124,6 +124,31 @@ fn a_candidate_that_contradicts_the_cache_is_no_reason_to_give_up() {
 }
 
 #[test]
+fn the_room_of_a_member_is_not_given_away_before_it_is_seen_to_go() {
+    // kube-scheduler asks about a node only if it sees room there: it knows already that somebody has left.
+    let members = group("g", 2);
+    let scene = || Scene::new().rack("a", 3).running(&members[0], "a-0").running(&members[1], "a-1");
+    let stage = scene().running(&single("x"), "a-2").open();
+    assert_ne!(stage.answer(&single("s"), &["a-1"])["Error"], "", "nobody can tell yet");
+    let answer = stage.answer(&single("s"), &["a-1", "a-2"]);
+    assert_eq!(answer["NodeNames"], json!(["a-2"]), "no member had that one");
+    stage.lose(&members[1]);
+    let answer = stage.answer(&single("s"), &["a-1"]);
+    assert_eq!(
+        (&answer["Error"], &answer["NodeNames"]),
+        (&json!(""), &json!([])),
+        "it is kept for the successor"
+    );
+
+    let important = with_spec(single("s"), "priority", json!(100));
+    assert_eq!(
+        scene().open().answer(&important, &["a-1"])["NodeNames"],
+        json!(["a-1"]),
+        "who may evict may come"
+    );
+}
+
+#[test]
 fn a_label_that_comes_later_makes_a_domain() {
     let stage = Scene::new().rack("a", 1).open();
     stage.see(&[unlabelled("a-1")]);

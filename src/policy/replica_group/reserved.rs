@@ -1,7 +1,6 @@
 //! What pods that are in no group see of the slots that are reserved for groups.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use super::availability::{Assumption, Availability, has_slot};
 use super::conflicts::{Neighbour, is_per_host};
@@ -13,31 +12,37 @@ use crate::policy::Question;
 use crate::policy::fit::Demand;
 use crate::view::Host;
 
-/// Rejects candidates where the pod would take room that is reserved for a group of the same or a higher priority, or
-/// would be beside a member that does not want it there.
+/// Rejects candidates where the pod would take room that is reserved for a group of the same or a higher priority, or that a
+/// member has which has gone unseen, or would be beside a member that does not want it there.
 pub fn filter(question: &Question<'_>, decision: &mut Decision) {
-    if question.view.ledger().reservations().is_empty() {
+    if question.view.ledger().reservations().is_empty() && question.view.placed_groups().next().is_none() {
         return;
     }
     let availability = availability(question);
-    let assumed = hosts_of_assumed_members(question);
     let open = |entry: &&Entry| entry.phase == Phase::Offered && entry.pod.uid != question.pod.uid;
     let in_flight: Vec<&Entry> = question.view.ledger().iter().filter(open).collect();
     let mut await_them = false;
+    let mut contradicted = Vec::new();
     for (at, name) in question.candidates.iter().enumerate() {
+        let Some(host) = question.view.host(name) else { continue };
         let held: Vec<_> = availability.respected_slots(name).collect();
-        if held.is_empty() && !assumed.contains(&**name) {
+        if held.is_empty() && host.members == 0 {
             continue;
         }
-        let Some(host) = question.view.host(name) else { continue };
+        if is_full(question, (at, host)) {
+            // It is no candidate unless kube-scheduler sees room there. So one of both is behind, and it may be that a
+            // member has gone, or was not bound after all: its room is the group's until that is known.
+            if !held.is_empty() || has_respected_member(question, host) {
+                decision.reject(at, Reason::CacheContradicted);
+                contradicted.push(host);
+            }
+            continue;
+        }
         let slots: usize = held.iter().map(|held| held.slots.len()).sum();
         if !question.budget.spend(slots + in_flight.len()) {
             return;
         }
-        if is_full(question, (at, host)) {
-            // It is no candidate unless kube-scheduler sees room there: one of both is behind.
-            decision.reject(at, Reason::CacheContradicted);
-        } else if !fits_beside(question, &availability, (at, host), &[]) || conflict(question, &held) {
+        if !fits_beside(question, &availability, (at, host), &[]) || conflict(question, &held) {
             decision.reject(at, Reason::ReservedForGroup);
         } else if !in_flight.is_empty() && !fits_beside(question, &availability, (at, host), &in_flight) {
             decision.reject(at, Reason::ReservationUndecided);
@@ -45,6 +50,11 @@ pub fn filter(question: &Question<'_>, decision: &mut Decision) {
         }
     }
     leave_slots_alone(question, decision);
+    if decision.passing() == 0 {
+        // Whoever of them has gone, the watch will show it in a moment.
+        let pods = contradicted.iter().flat_map(|host| host.pods.iter());
+        decision.await_placement_of(pods.map(|pod| pod.uid.clone()));
+    }
     if await_them {
         let expected = in_flight.iter().filter(|entry| !entry.overdue);
         decision.await_placement_of(expected.map(|entry| entry.pod.uid.clone()));
@@ -53,7 +63,7 @@ pub fn filter(question: &Question<'_>, decision: &mut Decision) {
 
 /// Slots of groups that matter less may be taken, but not while there is room elsewhere.
 fn leave_slots_alone(question: &Question<'_>, decision: &mut Decision) {
-    if !question.evictions.is_empty() {
+    if !question.evictions.is_empty() || question.view.ledger().reservations().is_empty() {
         return;
     }
     let polite = availability(question).assuming(Assumption::EverySlotKept);
@@ -92,19 +102,10 @@ fn availability<'a>(question: &Question<'a>) -> Availability<'a> {
     }
 }
 
-/// Hosts that members are to be bound to, as far as is known here. If that fails, kube-scheduler takes the room for free
-/// at once; it is the member's until that is certain.
-fn hosts_of_assumed_members<'a>(question: &Question<'a>) -> HashSet<&'a str> {
-    let entries = question.view.ledger().iter();
-    let place = |entry: &'a Entry| match &entry.phase {
-        Phase::Assumed { node, .. } => {
-            let membership = entry.pod.group.as_ref();
-            let grouped = membership.is_some_and(|membership| membership.has_topology_request());
-            (grouped && entry.pod.priority >= question.pod.priority).then_some(&**node)
-        }
-        Phase::Offered => None,
-    };
-    entries.filter_map(place).collect()
+/// Whether there is a member on a host whose group matters as much as the pod.
+fn has_respected_member(question: &Question<'_>, host: &Host) -> bool {
+    let priority = question.pod.priority;
+    host.pods.iter().any(|pod| pod.is_placed_with_its_group() && pod.priority >= priority)
 }
 
 /// Whether there is room for the pod beside what is reserved, also if all that are in flight came here too.
