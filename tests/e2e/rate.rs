@@ -25,7 +25,7 @@ fn from_environment(name: &str, default: usize) -> usize {
 #[tokio::test]
 #[ignore = "takes minutes of an idle machine; run it with `make rate`"]
 async fn groups_are_placed_faster_than_by_pod_affinity() -> Result<()> {
-    let groups = from_environment("BERTH_RATE_GROUPS", 100);
+    let groups = from_environment("BERTH_RATE_GROUPS", RACKS);
     let rounds = from_environment("BERTH_RATE_ROUNDS", 3);
     let options =
         Options { controllers: false, kubelets: false, limit: Duration::from_hours(1), ..Options::default() };

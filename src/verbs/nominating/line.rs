@@ -8,8 +8,8 @@ use std::sync::Arc;
 use crate::model::{GroupKey, Pod};
 use crate::view::View;
 
-/// How many members may have room kept before anybody asked about their groups.
-const MEMBERS_AHEAD: usize = 512;
+/// How many members may have room kept before anybody asked about their groups: one of the largest groups, or many small ones.
+const MEMBERS_AHEAD: usize = 1_024;
 
 /// kube-scheduler's queue has who matters more first, then who came first.
 type Turn = (Reverse<i32>, u64);

@@ -7,8 +7,8 @@ use super::super::Verbs;
 use crate::cluster::nominator::{Nomination, Written};
 use crate::model::Uid;
 
-/// How many are written at a time: a burst must not take the API server from others.
-const AT_ONCE: usize = 16;
+/// How many are written at a time: a burst must not take the API server from others. As many as bindings.
+const AT_ONCE: usize = 32;
 
 impl Verbs {
     /// Writes nominations as they fall due.
