@@ -1,12 +1,13 @@
 //! Keeps what is reserved for groups in line with what is seen of their members.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Verbs;
 use super::off_loop::off_the_event_loop;
 use crate::config::Config;
 use crate::engine::{Engine, Unanswered};
-use crate::ledger::Life;
+use crate::ledger::{Life, Reservation};
 use crate::model::GroupKey;
 use crate::policy::Owed;
 use crate::store::Snapshot;
@@ -57,7 +58,8 @@ pub(super) fn update(view: &mut View, config: &Config, engine: &Engine) -> Resul
     view.mark_up_to_date(&groups);
     let needs = engine.owed_needs(view, &groups)?;
     view.provide(&needs);
-    for owed in engine.owed(view, &groups)? {
+    let owed = engine.owed(view, &groups)?;
+    for owed in without_mere_plans(owed, view, engine, &groups)? {
         match owed {
             Owed::Nothing(group) => view.release_unless_under_way(&group),
             Owed::Room(room) => view.reserve(room, life(config)),
@@ -65,4 +67,50 @@ pub(super) fn update(view: &mut View, config: &Config, engine: &Engine) -> Resul
         }
     }
     Ok(())
+}
+
+/// What is owed to groups with members in place comes before what was planned for groups of which nobody has come, and
+/// nobody is under way: plans that are in the way of those are given up.
+fn without_mere_plans(
+    owed: Vec<Owed>,
+    view: &mut View,
+    engine: &Engine,
+    groups: &[Arc<GroupKey>],
+) -> Result<Vec<Owed>, Unanswered> {
+    let left_short: HashSet<_> = owed.iter().filter_map(short).cloned().collect();
+    let plans: Vec<_> = view.mere_plans().cloned().collect();
+    if left_short.is_empty() || plans.is_empty() {
+        return Ok(owed);
+    }
+    let mut otherwise = view.clone();
+    plans.iter().for_each(|plan| otherwise.release(&plan.group));
+    let owed_otherwise = engine.owed(&otherwise, groups)?;
+    if owed_otherwise.iter().filter_map(short).count() >= left_short.len() {
+        return Ok(owed);
+    }
+    let served = owed_otherwise.iter().filter_map(|owed| match owed {
+        Owed::Room(room) => Some(room).filter(|room| left_short.contains(&room.group)),
+        _ => None,
+    });
+    let (mut hosts, mut namespaces) = (HashSet::new(), HashSet::new());
+    for room in served {
+        hosts.extend(room.slots.iter().map(|slot| &slot.host));
+        // They share what is allowed there.
+        namespaces.insert(&room.group.set.namespace);
+    }
+    let is_in_the_way = |plan: &&Arc<Reservation>| {
+        namespaces.contains(&plan.group.set.namespace)
+            || plan.slots.iter().any(|slot| hosts.contains(&slot.host))
+    };
+    for plan in plans.iter().filter(is_in_the_way) {
+        view.release(&plan.group);
+    }
+    Ok(owed_otherwise)
+}
+
+fn short(owed: &Owed) -> Option<&Arc<GroupKey>> {
+    match owed {
+        Owed::Short(group) => Some(group),
+        _ => None,
+    }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::View;
+use crate::ledger::Reservation;
 use crate::model::{GroupKey, Membership, Name, ObjectKey, Pod, Uid};
 
 /// Where a member stands, as far as what is owed to its group depends on it.
@@ -120,6 +121,15 @@ impl View {
                 self.outdate(&group);
             }
         }
+    }
+
+    /// What is reserved for groups of which nobody has a place, and nobody is under way. It follows from a question that was
+    /// asked once, and not from what is seen.
+    pub fn mere_plans(&self) -> impl Iterator<Item = &Arc<Reservation>> {
+        let is_plan = |kept: &&Arc<Reservation>| {
+            self.placed_members(&kept.group).len() == 0 && !self.ledger.has_member_of(&kept.group)
+        };
+        self.ledger.reservations().iter().filter(is_plan)
     }
 
     /// What is owed to these groups has been worked out.
