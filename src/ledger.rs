@@ -71,6 +71,8 @@ pub struct Entry {
     pub overdue: bool,
     /// The failed-attempt mark it carried when this attempt began.
     prior_failure: Option<u64>,
+    /// Whether the watch has shown that mark. Until then it tells of earlier attempts.
+    is_watch_behind: bool,
     /// When it expires, on the ledger's clock.
     deadline: Duration,
 }
@@ -207,6 +209,7 @@ impl Ledger {
             phase,
             overdue: false,
             prior_failure: pod.failed_attempt,
+            is_watch_behind: pod.failed_attempt.is_some(),
             deadline: self.clock + ttl,
             pod: pod.clone(),
         };
@@ -241,7 +244,8 @@ impl Ledger {
             entry.deadline = deadline;
         } else {
             let overdue = false;
-            let entry = Entry { phase, overdue, prior_failure: pod.failed_attempt, deadline, pod };
+            let prior_failure = pod.failed_attempt;
+            let entry = Entry { phase, overdue, prior_failure, is_watch_behind: false, deadline, pod };
             self.entries.insert(entry.pod.uid.clone(), entry);
         }
     }
@@ -265,13 +269,22 @@ impl Ledger {
 
     /// The watch shows the pod, still on no node.
     pub fn observe(&mut self, pod: &Pod) -> Option<DropCause> {
+        self.shown(pod);
         let entry = self.entries.get(&pod.uid)?;
         let under_way = matches!(entry.phase, Phase::Assumed { binding: true, .. });
-        if !under_way && pod.failed_attempt.is_some() && pod.failed_attempt != entry.prior_failure {
+        let is_news = pod.failed_attempt != entry.prior_failure && !entry.is_watch_behind;
+        if !under_way && pod.failed_attempt.is_some() && is_news {
             self.entries.remove(&pod.uid);
             return Some(DropCause::AttemptFailed);
         }
         None
+    }
+
+    /// What the watch shows of a pod that is on no node: perhaps how its last attempt but this one ended.
+    pub fn shown(&mut self, pod: &Pod) {
+        if let Some(entry) = self.entries.get_mut(&pod.uid) {
+            entry.is_watch_behind &= pod.failed_attempt != entry.prior_failure;
+        }
     }
 
     /// The pod is gone.
@@ -298,5 +311,33 @@ impl Ledger {
     /// Forgets an entry whose time is up.
     pub fn expire(&mut self, uid: &str) -> Option<DropCause> {
         self.entries.remove(uid).map(|_| DropCause::Expired)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::{DropCause, Ledger};
+    use crate::fixtures::pod;
+    use crate::model::Pod;
+
+    #[test]
+    fn late_news_of_earlier_failures_do_not_end_an_attempt() {
+        let failed = |mark: Option<u64>| Pod { failed_attempt: mark, ..pod("p").build() };
+        for (name, prior, news, expected) in [
+            ("the first failure", None, vec![1], Some(DropCause::AttemptFailed)),
+            ("the one that was known", Some(2), vec![2], None),
+            ("one before it, late", Some(2), vec![1], None),
+            ("both, late", Some(2), vec![1, 2], None),
+            ("the next one after that", Some(2), vec![1, 2, 3], Some(DropCause::AttemptFailed)),
+        ] {
+            let mut ledger = Ledger::default();
+            ledger.offer(&Arc::new(failed(prior)), None, Duration::from_mins(1));
+            let dropped = news.into_iter().filter_map(|mark| ledger.observe(&failed(Some(mark)))).next();
+            assert_eq!(dropped, expected, "{name}");
+            assert_eq!(ledger.has_nobody_under_way(), expected.is_some(), "{name}");
+        }
     }
 }

@@ -55,10 +55,17 @@ impl View {
         if placed || pod.uid.is_empty() {
             return Dropped::new();
         }
-        self.keeping_places(&pod.uid, |view| match offer {
-            Offer::None => view.ledger.withdraw(&pod.uid),
-            Offer::One(node) => view.ledger.offer(pod, Some(node), ttl),
-            Offer::Several => view.ledger.offer(pod, None, ttl),
+        let shown = self.pods.get(&pod.uid).cloned();
+        self.keeping_places(&pod.uid, |view| {
+            let dropped = match offer {
+                Offer::None => view.ledger.withdraw(&pod.uid),
+                Offer::One(node) => view.ledger.offer(pod, Some(node), ttl),
+                Offer::Several => view.ledger.offer(pod, None, ttl),
+            };
+            if let Some(shown) = &shown {
+                view.ledger.shown(shown);
+            }
+            dropped
         })
         .into_iter()
         .collect()

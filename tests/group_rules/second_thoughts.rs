@@ -37,3 +37,22 @@ fn a_finished_member_that_is_deleted_is_waited_for_again() {
     let stage = Scene::new().rack("a", 2).with(terminating(&finished)).open();
     assert!(stage.racks(&members[1]).is_empty(), "all three do not");
 }
+
+#[test]
+fn a_plan_of_which_nothing_came_does_not_stand_in_the_way_of_a_group_that_has_begun() {
+    let (planned, begun) = (group("planned", 3), group("begun", 3));
+    let stage = Scene::new().rack("a", 4).open();
+    assert_eq!(stage.passing(&planned[0]).len(), 4);
+    let mut failed = planned[0].clone();
+    failed["status"]["conditions"] =
+        json!([{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "later"}]);
+    stage.see(&[failed]);
+    let free = stage.passing(&single("probe"));
+    stage.passing_of(&single("probe"), &[]);
+    assert_eq!((free.len(), stage.kept()), (1, (1, 3)));
+    // Another Berth lets the first of another group in.
+    stage.see(&[on(&begun[0], &free[0])]);
+    assert!(stage.passing(&planned[0]).is_empty());
+    assert_eq!(stage.passing(&begun[1]).len(), 3);
+    assert_eq!(stage.kept(), (1, 2));
+}

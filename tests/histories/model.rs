@@ -19,6 +19,8 @@ pub struct Decided {
     pub place: Option<String>,
     pub bind_called: bool,
     failure_at_start: Option<u64>,
+    /// The watch has not shown that failure yet: what it shows happened before.
+    is_watch_behind: bool,
     forgotten_at: u64,
 }
 
@@ -58,9 +60,10 @@ impl Model {
                 self.forget(&uid);
             }
         }
-        let over = self.decided.get(&pod.uid).is_some_and(|decided| {
+        let over = self.decided.get_mut(&pod.uid).is_some_and(|decided| {
             let failed_anew = pod.failure.is_some() && pod.failure != decided.failure_at_start;
-            failed_anew && !decided.bind_called
+            decided.is_watch_behind &= pod.failure != decided.failure_at_start;
+            failed_anew && !decided.is_watch_behind && !decided.bind_called
         });
         if pod.node.is_some() {
             self.decided.remove(&pod.uid);
@@ -106,6 +109,8 @@ impl Model {
             place: offered.first().filter(|_| offered.len() == 1).cloned(),
             bind_called: false,
             failure_at_start: pod.failure,
+            is_watch_behind: pod.failure.is_some()
+                && self.shown.get(&pod.uid).is_none_or(|shown| shown.failure != pod.failure),
             forgotten_at: self.now + time_to_live,
         };
         self.decided.insert(pod.uid.clone(), decided);
@@ -122,7 +127,8 @@ impl Model {
             leaving: known.as_ref().is_some_and(|known| known.leaving),
             place: Some(node.to_owned()),
             bind_called: true,
-            failure_at_start: known.and_then(|known| known.failure_at_start),
+            failure_at_start: known.as_ref().and_then(|known| known.failure_at_start),
+            is_watch_behind: known.is_some_and(|known| known.is_watch_behind),
             forgotten_at: self.now + time_to_live,
         };
         self.decided.insert(pod.uid.clone(), decided);

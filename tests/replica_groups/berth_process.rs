@@ -106,6 +106,10 @@ impl Berth {
         self.0.store.view().ledger().reservations().endings().expired > 0
     }
 
+    pub fn keeps_room(&self) -> bool {
+        self.0.store.view().ledger().reservations().iter().any(|kept| !kept.slots.is_empty())
+    }
+
     pub fn has_pods_under_way(&self) -> bool {
         !self.0.store.view().ledger().has_nobody_under_way()
     }

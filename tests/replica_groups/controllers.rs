@@ -151,11 +151,10 @@ impl World<'_> {
     }
 
     pub fn delete_member(&mut self, which: usize, graceful: bool) {
-        let members = self.uids(|pod| pod.part.is_some() && !pod.leaving && !pod.finished);
+        let runs = |pod: &Pod| pod.node.is_some() || !which.is_multiple_of(4);
+        let members = self.uids(|pod| pod.part.is_some() && !pod.leaving && !pod.finished && runs(pod));
         if let Some(uid) = nth(&members, which) {
-            if let Some(part) = &self.truth.pods[uid].part {
-                self.truth.groups[part.group].record.excused = true;
-            }
+            self.lose_member(uid);
             self.delete(uid, graceful);
         }
     }
@@ -176,12 +175,14 @@ impl World<'_> {
         let leaving = self.uids(|pod| pod.leaving);
         if let Some(uid) = nth(&leaving, which) {
             self.note(|| format!("{uid} is gone"));
+            self.extend_recovery(uid);
             self.remove_pod(uid);
         }
     }
 
     pub fn vanish_all(&mut self) {
         for uid in self.uids(|pod| pod.leaving) {
+            self.extend_recovery(&uid);
             self.remove_pod(&uid);
         }
     }

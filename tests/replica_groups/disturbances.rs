@@ -16,7 +16,7 @@ impl World<'_> {
         self.give_up_attempts(&name);
         self.lost.extend(self.truth.nodes.remove(&name));
         let event = Event::Gone(ObjectKind::Node, ObjectKey::new("", &*name));
-        self.watch.push(News { since: self.now, event, about: None });
+        self.tell(News { since: self.now, event, about: None });
     }
 
     /// kube-scheduler notices, and says so. Nobody else could know that its pods will not be there.

@@ -14,14 +14,16 @@ pub fn history(rng: &mut Rng) -> Scenario {
     let sets = (0..=rng.below(3)).map(|at| set(rng, at)).collect();
     let mood = rng.weighted(&[(45, Mood::Calm), (45, Mood::Any), (10, Mood::Slow)]);
     let (count, is_hostile) = (30 + rng.below(45), rng.chance(15));
+    let has_standby = rng.chance(20);
     let mut steps = vec![Step::NewGroup(rng.below(8)), Step::NewGroup(rng.below(8))];
     steps.extend((0..count).map(|_| match mood {
         _ if is_hostile && rng.chance(25) => hostile_step(rng),
+        _ if has_standby && rng.chance(6) => Step::Takeover(rng.chance(75)),
         Mood::Calm => calm_step(rng),
         Mood::Any => any_step(rng),
         Mood::Slow => slow_step(rng),
     }));
-    Scenario { nodes, sets, steps, follows_scores: rng.chance(50), ending: Ending::Room }
+    Scenario { nodes, sets, steps, follows_scores: rng.chance(50), has_standby, ending: Ending::Room }
 }
 
 #[derive(Clone, Copy)]
@@ -46,7 +48,8 @@ pub fn contest(rng: &mut Rng) -> Scenario {
             _ => Step::Pass(100 * rng.below(10) as u64),
         });
     }
-    Scenario { nodes, sets, steps, follows_scores: rng.chance(50), ending: Ending::Standstill }
+    let (follows_scores, ending) = (rng.chance(50), Ending::Standstill);
+    Scenario { nodes, sets, steps, follows_scores, has_standby: false, ending }
 }
 
 fn nodes(rng: &mut Rng) -> Vec<NodeSpec> {
@@ -224,6 +227,7 @@ fn any_step(rng: &mut Rng) -> Step {
         44..=47 => Step::Restart,
         48..=49 => Step::Probe,
         50..=58 => Step::DeliverNodes(1 + rng.below(2)),
+        59..=72 => Step::DeleteMember(some(rng), rng.chance(50)),
         _ => calm_step(rng),
     }
 }

@@ -34,6 +34,7 @@ mod shrink;
 mod storage;
 #[path = "../support/mod.rs"]
 mod support;
+mod takeover;
 mod tally;
 mod truth;
 mod watch;

@@ -125,6 +125,7 @@ fn take(world: &mut World<'_>, step: Step) -> Result<(), Violation> {
             world.note(|| "Berth starts anew".to_owned());
             world.restart();
         }
+        Step::Takeover(is_up_to_date) => world.take_over(is_up_to_date),
         Step::Probe => world.check_expiry()?,
     }
     Ok(())

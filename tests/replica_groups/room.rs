@@ -18,6 +18,7 @@ pub struct Occupancy {
 
 #[derive(Clone, Debug)]
 struct Occupant {
+    uid: String,
     needs: Needs,
     side: Side,
 }
@@ -69,7 +70,7 @@ impl Occupancy {
     }
 
     fn add(&mut self, pod: &Pod, node: &str) {
-        let occupant = Occupant { needs: pod.needs, side: Side::of(pod) };
+        let occupant = Occupant { uid: pod.uid.clone(), needs: pod.needs, side: Side::of(pod) };
         self.by_node.entry(node.to_owned()).or_default().push(occupant);
     }
 
@@ -78,6 +79,12 @@ impl Occupancy {
         let mut more = self.clone();
         more.add(pod, node);
         more
+    }
+
+    /// The same without some pods.
+    pub fn without(mut self, is_gone: impl Fn(&str) -> bool) -> Self {
+        self.by_node.values_mut().for_each(|pods| pods.retain(|pod| !is_gone(&pod.uid)));
+        self
     }
 
     fn left(&self, node: &NodeSpec, side: &Side) -> Left {
@@ -105,6 +112,12 @@ impl Occupancy {
         let nobody = Side { namespace: "", team: String::new() };
         let left = self.left(node, &nobody);
         if left.places > 0 { left.cpu } else { 0 }
+    }
+
+    /// How many members like the crew's workers these nodes take.
+    pub fn places_for(&self, crew: &Crew, nodes: &[&NodeSpec]) -> i64 {
+        let allowed = nodes.iter().filter(|node| is_allowed(crew.worker, node));
+        allowed.map(|node| self.left(node, &crew.side).slots(crew.worker)).sum()
     }
 
     /// Whether all of the crew can be on these nodes at once.

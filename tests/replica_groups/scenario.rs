@@ -18,6 +18,8 @@ pub struct Scenario {
     pub steps: Vec<Step>,
     /// kube-scheduler takes the node with the highest score. Otherwise it takes any, as if its own plugins outvoted us.
     pub follows_scores: bool,
+    /// A second Berth is told what happens, and may be the one that is asked.
+    pub has_standby: bool,
     /// Whether the rest of the history is played after its last step; a contest ends when nobody moves any more.
     pub ending: Ending,
 }
@@ -184,6 +186,8 @@ pub enum Step {
     CollectLost,
     Relabel(usize, usize),
     Restart,
+    /// kube-scheduler asks the other Berth from now on. It has heard everything, or is late.
+    Takeover(bool),
     /// Looks whether room is held for nobody.
     Probe,
 }

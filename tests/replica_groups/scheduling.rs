@@ -34,6 +34,7 @@ impl World<'_> {
             return Ok(false);
         }
         let object = objects::pod(&pod, &self.truth);
+        self.room_was_kept = self.berth.keeps_room();
         let answer = self.berth.filter_with_reasons(&object, &candidates);
         self.note(|| format!("filter {} {candidates:?} -> {answer:?}", pod.uid));
         let (offered, reasons) = match answer {
@@ -58,6 +59,7 @@ impl World<'_> {
             return Ok(false);
         }
         self.offers.insert(uid.to_owned(), self.now);
+        self.excuse_the_outranked_by(&pod, &offered);
         let node = self.choose(&object, &offered, choice.pick);
         if let Then::Fail { told } = choice.then {
             self.note(|| format!("{uid} on {node}: the attempt fails, told: {told}"));

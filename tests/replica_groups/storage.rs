@@ -173,7 +173,7 @@ impl World<'_> {
     fn show_claim(&mut self, claim: &Claim) {
         for event in crate::objects::claim(claim) {
             let about = Some(About::of_volume(claim));
-            self.watch.push(News { since: self.now, event, about });
+            self.tell(News { since: self.now, event, about });
         }
     }
 }

@@ -21,6 +21,10 @@ pub struct Seen {
     pub taken_over: bool,
     pub bound_to_volume: bool,
     pub finished_in_pieces: bool,
+    pub spread_chosen: bool,
+    pub best_fit_chosen: bool,
+    pub recovered: bool,
+    pub handed_over_in_pieces: bool,
     pub hostile_reserved: bool,
     pub hostile_limited: bool,
     pub bound_late: bool,
@@ -30,7 +34,7 @@ pub struct Seen {
 /// What is looked for, and in how many of a thousand histories at least.
 type Row = (&'static str, usize, fn(&Seen) -> bool);
 
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 23] = [
     ("a group is placed whole", 600, |seen| seen.whole),
     ("a member is refused though it would fit as a pod", 400, |seen| seen.member_refused),
     ("so is the first one", 400, |seen| seen.first_refused),
@@ -48,6 +52,10 @@ const ROWS: [Row; 19] = [
     ("a member finishes while others are missing", 20, |seen| seen.finished_in_pieces),
     ("a bind comes later than its attempt is remembered", 40, |seen| seen.bound_late),
     ("such a bind is declined", 1, |seen| seen.late_bind_declined),
+    ("a group begins where fewer of its set are", 15, |seen| seen.spread_chosen),
+    ("a group begins in the tightest of several domains", 20, |seen| seen.best_fit_chosen),
+    ("a group is whole again after it lost a member", 20, |seen| seen.recovered),
+    ("kube-scheduler asks another Berth while a group is in pieces", 30, |seen| seen.handed_over_in_pieces),
     ("room is kept for groups of a hostile tenant", 10, |seen| seen.hostile_reserved),
     ("a hostile tenant is told of a limit", 20, |seen| seen.hostile_limited),
 ];

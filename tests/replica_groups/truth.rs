@@ -64,6 +64,8 @@ pub struct Record {
     pub since: Duration,
     /// It was kept for as long as it may be. There is no more until the group is complete.
     pub spent: bool,
+    /// A member that had a place is gone, and its room is to be kept.
+    pub lost_member: bool,
     /// It would have fitted into one domain of the preferred level when its first member came.
     pub expects_preferred: bool,
 }

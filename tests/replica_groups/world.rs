@@ -13,6 +13,7 @@ use crate::berth_process::Berth;
 use crate::objects;
 use crate::room::Occupancy;
 use crate::scenario::{NodeSpec, Scenario};
+use crate::takeover::Standby;
 use crate::tally::Seen;
 use crate::truth::{Pod, Truth};
 use crate::watch::{About, Event, News, Watch};
@@ -20,7 +21,7 @@ use crate::watch::{About, Event, News, Watch};
 /// For how long room is kept while nobody comes, and decisions are remembered: the default of both settings.
 pub const TTL: Duration = Duration::from_mins(1);
 /// By how much Berth's picture is late at most. A watch that is later than the time to live counts as cut.
-const LAG: Duration = Duration::from_secs(10);
+pub const LAG: Duration = Duration::from_secs(10);
 /// After so long kube-scheduler gives up on a binding.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -29,6 +30,9 @@ pub struct World<'a> {
     pub lost: Vec<NodeSpec>,
     pub watch: Watch,
     pub berth: Berth,
+    pub standby: Option<Standby>,
+    /// Until then the Berth that is asked may not know what the other one did.
+    pub behind_until: Duration,
     pub api: &'a ApiServer,
     pub config: &'a Config,
     pub now: Duration,
@@ -36,6 +40,8 @@ pub struct World<'a> {
     pub attempts: Vec<Attempt>,
     /// When filter last let a pod in that is still not bound: Berth may count on it for a while.
     pub offers: BTreeMap<String, Duration>,
+    /// Whether room was kept for anybody before the last question.
+    pub room_was_kept: bool,
     pub follows_scores: bool,
     /// Since when room is kept for groups of the hostile tenant.
     pub kept_since: BTreeMap<String, Duration>,
@@ -60,17 +66,22 @@ impl<'a> World<'a> {
         let nodes = scenario.nodes.iter().map(|node| (node.name.clone(), node.clone())).collect();
         let mut truth = Truth { nodes, sets: scenario.sets.clone(), ..Truth::default() };
         truth.add_shared_claims();
-        let berth = Berth::start(config, api, everything(&truth).into_iter());
+        let start = || Berth::start(config, api, everything(&truth).into_iter());
+        let (berth, watch) = (start(), Watch::default());
+        let standby = scenario.has_standby.then(|| Standby { berth: start(), watch: Watch::default() });
         Self {
             truth,
             lost: Vec::new(),
-            watch: Watch::default(),
+            watch,
             berth,
+            standby,
+            behind_until: Duration::ZERO,
             api,
             config,
             now: Duration::ZERO,
             attempts: Vec::new(),
             offers: BTreeMap::new(),
+            room_was_kept: false,
             follows_scores: scenario.follows_scores,
             kept_since: BTreeMap::new(),
             seen: Seen::default(),
@@ -145,19 +156,19 @@ impl<'a> World<'a> {
         let pod = &self.truth.pods[uid];
         let event = Event::Shown(ObjectKind::Pod, objects::pod(pod, &self.truth).to_string());
         let about = Some(About::of(pod, pod.leaving || pod.finished));
-        self.watch.push(News { since: self.now, event, about });
+        self.tell(News { since: self.now, event, about });
     }
 
     pub fn remove_pod(&mut self, uid: &str) {
         let Some(pod) = self.truth.pods.remove(uid) else { return };
         self.offers.remove(uid);
         let event = Event::Gone(ObjectKind::Pod, ObjectKey::new(pod.namespace, &*pod.name));
-        self.watch.push(News { since: self.now, event, about: Some(About::of(&pod, true)) });
+        self.tell(News { since: self.now, event, about: Some(About::of(&pod, true)) });
     }
 
     pub fn show_node(&mut self, node: &NodeSpec) {
         let event = Event::Shown(ObjectKind::Node, objects::node(node).to_string());
-        self.watch.push(News { since: self.now, event, about: None });
+        self.tell(News { since: self.now, event, about: None });
     }
 
     pub fn deliver(&mut self, kind: ObjectKind, count: usize) {
@@ -177,6 +188,10 @@ impl<'a> World<'a> {
         let events = self.watch.take_older(then.saturating_sub(LAG));
         self.berth.hear(events);
         self.berth.advance(time);
+        if let Some(standby) = &mut self.standby {
+            standby.berth.hear(standby.watch.take_older(then.saturating_sub(LAG)));
+            standby.berth.advance(time);
+        }
         self.now = then;
         self.look_at_hostile_tenant();
         self.excuse_the_late();
@@ -207,21 +222,35 @@ impl<'a> World<'a> {
 
     /// Berth loses its memory; what is under way with it is lost, or comes late.
     pub fn restart(&mut self) {
-        self.attempts.retain(|attempt| attempt.patient);
-        self.attempts.iter_mut().for_each(|attempt| attempt.orphaned = true);
+        self.orphan_attempts();
         self.offers.clear();
         self.watch.clear();
-        let groups = 0..self.truth.groups.len();
-        let in_pieces: Vec<usize> =
-            groups.filter(|group| self.has_begun(*group) && !self.truth.is_whole(*group)).collect();
-        // What is kept for them can be worked out anew. But for whom it was not kept any more, cannot.
-        let unsettled = in_pieces.iter().any(|group| self.truth.groups[*group].record.excused);
-        for group in in_pieces {
-            self.seen.restarted_in_pieces |= self.truth.set_of(group).required.is_some();
-            self.truth.groups[group].record.excused |= unsettled;
-        }
+        self.excuse_the_unsettled();
+        let in_pieces =
+            |group: usize| self.is_in_pieces(group) && self.truth.set_of(group).required.is_some();
+        self.seen.restarted_in_pieces |= (0..self.truth.groups.len()).any(in_pieces);
         self.berth = self.newcomer();
         self.excuse_those_around_forgotten();
+    }
+
+    /// What is under way does not concern the Berth that is asked from now on.
+    pub fn orphan_attempts(&mut self) {
+        self.attempts.retain(|attempt| attempt.patient);
+        self.attempts.iter_mut().for_each(|attempt| attempt.orphaned = true);
+    }
+
+    /// What is kept for groups in pieces can be worked out anew. But for whom it was not kept any more, cannot.
+    pub fn excuse_the_unsettled(&mut self) {
+        let in_pieces: Vec<usize> =
+            (0..self.truth.groups.len()).filter(|group| self.is_in_pieces(*group)).collect();
+        let unsettled = in_pieces.iter().any(|group| self.truth.groups[*group].record.excused);
+        for group in in_pieces {
+            self.truth.groups[group].record.excused |= unsettled;
+        }
+    }
+
+    pub fn is_in_pieces(&self, group: usize) -> bool {
+        self.has_begun(group) && !self.truth.is_whole(group)
     }
 }
 

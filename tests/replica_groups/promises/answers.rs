@@ -28,15 +28,17 @@ impl World<'_> {
             return Ok(());
         }
         if first {
+            self.check_choice(&part, offered)?;
             let progress = self.now;
             let expects_preferred = self.would_fit_as_preferred(&part);
             let record = &mut self.truth.groups[part.group].record;
             let since = if record.progress + TTL > progress { record.since } else { progress };
             let (spent, excused) = (record.spent, record.spent);
-            *record = Record { progress, since, spent, excused, expects_preferred, disturbed: false };
+            let fresh = Record::default();
+            *record = Record { progress, since, spent, excused, expects_preferred, ..fresh };
         }
-        if self.watch.has_node_news() {
-            // Berth's racks are not the real ones.
+        if self.watch.has_node_news() || self.is_behind() {
+            // Berth's racks are not the real ones, or members of other groups are not where it takes them to be.
             let record = &mut self.truth.groups[part.group].record;
             (record.disturbed, record.excused) = (true, true);
         }
@@ -121,27 +123,12 @@ impl World<'_> {
     fn would_fit_as_preferred(&self, part: &Part) -> bool {
         let set = self.truth.set_of(part.group);
         let (Some(_), Some(level)) = (set.required, set.preferred) else { return false };
-        let certain = self.follows_scores
-            && set.is_uniform()
-            && self.watch.is_empty()
-            && self.attempts.is_empty()
-            && !self.is_hostile_tenant_there()
-            && self.offers.values().all(|since| *since + TTL <= self.now)
-            && (0..self.truth.groups.len()).all(|other| other == part.group || self.is_at_rest(other))
-            && (0..self.truth.groups.len()).all(|other| {
-                !self.truth.objects(other, part.group) && !self.truth.objects(part.group, other)
-            });
+        let certain = self.follows_scores && set.is_uniform() && self.is_calm_around(part.group);
         let (crew, occupancy) = (Crew::missing(&self.truth, part.group, &[]), self.occupancy());
         certain
             && self.truth.nodes.values().any(|node| {
                 node.domain(level).is_some() && occupancy.packs(&crew, &around(&self.truth, level, node))
             })
-    }
-
-    /// Nobody can claim room for it.
-    fn is_at_rest(&self, group: usize) -> bool {
-        let begun = self.has_begun(group);
-        !begun || self.truth.is_whole(group)
     }
 
     fn look_at_member(&mut self, part: &Part, first: bool, candidates: &[String], offered: &[String]) {

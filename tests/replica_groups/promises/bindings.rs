@@ -17,7 +17,7 @@ impl World<'_> {
     /// has looked for long whether the others fit there. It still must not tear its group apart.
     pub fn excuse_late_bind(&mut self, pod: &Pod, node: &str) {
         self.seen.bound_late = true;
-        let is_blind = self.watch.has_node_news();
+        let is_blind = self.watch.has_node_news() || self.is_behind();
         if let Some(part) = &pod.part {
             let record = &mut self.truth.groups[part.group].record;
             record.excused = true;

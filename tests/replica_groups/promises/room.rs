@@ -18,16 +18,26 @@ impl World<'_> {
     pub fn check_room_kept(&mut self, newcomer: &str, node: &str) -> Result<(), Violation> {
         let newcomer = self.truth.pods[newcomer].clone();
         self.excuse_the_outranked();
+        self.excuse_the_outranked_by(&newcomer, &[node.to_owned()]);
         for at in 0..self.truth.groups.len() {
-            let is_own = newcomer.part.as_ref().is_some_and(|part| part.group == at);
-            let outranks = !is_own && newcomer.priority > self.least_priority(at);
-            if outranks && self.is_around(at, node) {
+            if self.watch.hides_loss_of(at) {
+                // Berth takes the room for occupied.
                 self.truth.groups[at].record.excused = true;
             } else if let Some(shortage) = self.shortage(at) {
                 return Err(Violation::new("room is kept", format!("{} took it: {shortage}", newcomer.uid)));
             }
         }
         Ok(())
+    }
+
+    /// Whoever matters more may have the room of others, from the moment it is offered to it.
+    pub fn excuse_the_outranked_by(&mut self, newcomer: &Pod, offered: &[String]) {
+        for at in 0..self.truth.groups.len() {
+            let is_own = newcomer.part.as_ref().is_some_and(|part| part.group == at);
+            let outranks = !is_own && newcomer.priority > self.least_priority(at);
+            let is_around = outranks && offered.iter().any(|node| self.is_around(at, node));
+            self.truth.groups[at].record.excused |= is_around;
+        }
     }
 
     /// Room is kept at the priority of the least member that has none: without it, the others would be in vain. A member has
@@ -80,8 +90,15 @@ impl World<'_> {
         let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).collect();
         let rest = Crew::missing(&self.truth, group, &under_way);
         let place = self.placed_members(group).find_map(|(_, node)| self.truth.nodes.get(node))?;
-        let enough = rest.is_empty() || self.occupancy().packs(&rest, &around(&self.truth, level, place));
+        // The room of members that are leaving will be there when their successors are.
+        let occupancy = self.occupancy().without(|uid| self.is_leaving_member(uid, group));
+        let enough = rest.is_empty() || occupancy.packs(&rest, &around(&self.truth, level, place));
         (!enough).then(|| format!("group {group} in {:?} has no room for {rest:?}", place.domain(level)))
+    }
+
+    fn is_leaving_member(&self, uid: &str, group: usize) -> bool {
+        let pod = self.truth.pods.get(uid);
+        pod.is_some_and(|pod| pod.leaving && pod.part.as_ref().is_some_and(|part| part.group == group))
     }
 
     /// A member was bound that had been let in at `since`.
@@ -92,6 +109,8 @@ impl World<'_> {
         record.progress = record.progress.max(since);
         record.excused &= !whole;
         record.spent &= !whole;
+        self.seen.recovered |= whole && record.lost_member;
+        record.lost_member &= !whole;
         if whole {
             self.look_at_whole(part.group);
         }
