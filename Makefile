@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check unit e2e rate cost bench deny controlplane record clean
+.PHONY: help demo build test check unit e2e campaign rate cost bench deny controlplane record clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,14 @@ rate: build controlplane ## Pods per second of groups on 5,000 nodes: Berth agai
 
 cost: build ## Time and memory that the dearest groups cost, through HTTP
 	BERTH_BINARY=$(CURDIR)/target/release/berth cargo test --test decision_cost -- --ignored --nocapture --test-threads=1
+
+# How many, and from which seed on; BERTH_..._CASE runs one of them alone, as a failure says.
+HISTORIES ?= 100000
+CONTESTS ?= 20000
+SEED ?= $(shell date +%s)
+campaign: ## Many random histories of replica groups, with a fresh seed (HISTORIES, CONTESTS, SEED)
+	BERTH_GROUPS_SEED=$(SEED) BERTH_GROUPS_CASES=$(HISTORIES) BERTH_CONTEST_SEED=$(SEED) BERTH_CONTEST_CASES=$(CONTESTS) \
+		cargo test --test replica_groups -- --nocapture --test-threads 1 promises_hold groups_that_compete
 
 bench: ## Benchmarks; every figure is a ratio with its spread
 	cargo bench

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::api_server::ApiServer;
@@ -11,6 +12,9 @@ use crate::play::{play, tell};
 use crate::scenario::Scenario;
 use crate::support::random::shrink::shrink;
 use crate::support::random::{Cases, Origin, Rng};
+
+/// After so many histories it is told how far it is.
+const PROGRESS: usize = 5_000;
 
 /// A history that broke a promise.
 struct Broken {
@@ -23,6 +27,7 @@ pub fn run(cases: &Cases, generate: fn(&mut Rng) -> Scenario) {
     let work = Mutex::new(cases.batches().into_iter());
     let broken = Mutex::new(Vec::new());
     let config = berth_process::config();
+    let (played, all) = (AtomicUsize::new(0), cases.each().count());
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
@@ -30,12 +35,18 @@ pub fn run(cases: &Cases, generate: fn(&mut Rng) -> Scenario) {
                 loop {
                     let next = work.lock().expect("nobody panicked here").next();
                     let Some(batch) = next else { break };
+                    let count = batch.len();
                     for origin in batch {
                         let outcome = play(&generate(&mut origin.rng()), &api, &config);
                         if let Err(violation) = outcome {
                             let broken_one = Broken { origin, promise: violation.promise };
                             broken.lock().expect("nobody panicked here").push(broken_one);
                         }
+                    }
+                    let so_far = played.fetch_add(count, Ordering::Relaxed) + count;
+                    if so_far.is_multiple_of(PROGRESS) {
+                        let broken = broken.lock().expect("nobody panicked here").len();
+                        println!("{so_far} of {all} histories, {broken} of them broken");
                     }
                 }
             });
