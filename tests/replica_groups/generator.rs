@@ -214,7 +214,6 @@ fn slow_step(rng: &mut Rng) -> Step {
 fn any_step(rng: &mut Rng) -> Step {
     let some = |rng: &mut Rng| rng.below(64);
     match rng.below(400) {
-        0..=8 => Step::DeleteMember(some(rng), rng.chance(50)),
         9..=16 => Step::Vanish(some(rng)),
         17..=20 => Step::DeleteGroup(some(rng)),
         21..=24 => Step::Recreate(some(rng), rng.chance(60)),
@@ -227,7 +226,7 @@ fn any_step(rng: &mut Rng) -> Step {
         44..=47 => Step::Restart,
         48..=49 => Step::Probe,
         50..=58 => Step::DeliverNodes(1 + rng.below(2)),
-        59..=72 => Step::DeleteMember(some(rng), rng.chance(50)),
+        0..=8 | 59..=72 => Step::DeleteMember(some(rng), rng.chance(50)),
         _ => calm_step(rng),
     }
 }

@@ -9,6 +9,19 @@
 //! This test plays kube-scheduler, the API server and the controllers. Berth is asked as its callers ask it, in JSON,
 //! and nothing is known here of how it finds its answers. What it promised is checked against the truth after every step.
 //!
+//! | promise | checked where |
+//! |---|---|
+//! | 1 together | `promises/answers`: one domain is offered; `promises/bindings`: nobody is bound elsewhere, and what is declined is declined with reason; late binds and takeovers included |
+//! | 2 all or nothing | `promises/answers`: the rest fits wherever the member goes, by the exact packer of `room`; `promises/room`: it still does after everybody else's choices; `promises/expiry`: not for ever; `promises/wholeness`: nobody is left in pieces |
+//! | 3 exclusive | `promises/bindings` |
+//! | 4 required and preferred | `promises/bindings`: one preferred domain if one would have done in a calm moment |
+//! | 5 spread, 6 best fit | `promises/choice`: in calm moments, with members that are alike |
+//! | 7 recovery | `promises/recovery` and `promises/room`: the room of a member that is gone is kept for one time to live; finished ones are not waited for (`truth`, `room`) |
+//! | 8 preemption | not here: `tests/preemption` |
+//! | 9 said out loud | `promises/answers`: a reason for every node that is not offered |
+//! | 10 nobody pays for another's annotations | `promises/limits`: slots of a namespace, their longest life, exclusive claims; all of the above for those beside the hostile tenant |
+//! | two Berths owe the same | `promises/takeover`; `takeover`: either of them may be asked |
+//!
 //! | variable             | meaning                                                      |
 //! |----------------------|--------------------------------------------------------------|
 //! | `BERTH_GROUPS_CASES` | how many histories, instead of 10,000                        |

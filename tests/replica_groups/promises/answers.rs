@@ -35,7 +35,7 @@ impl World<'_> {
             let since = if record.progress + TTL > progress { record.since } else { progress };
             let (spent, excused) = (record.spent, record.spent);
             let fresh = Record::default();
-            *record = Record { progress, since, spent, excused, expects_preferred, ..fresh };
+            *record = Record { excused, progress, since, spent, expects_preferred, ..fresh };
         }
         if self.watch.has_node_news() || self.is_behind() {
             // Berth's racks are not the real ones, or members of other groups are not where it takes them to be.

@@ -43,10 +43,17 @@ impl World<'_> {
         let is_elsewhere = |place: &str| {
             self.truth.nodes.get(place).is_none_or(|place| place.domain(level) != node.domain(level))
         };
-        let mut others = self.placed_members(part.group).filter(|(other, _)| other.uid != pod.uid);
+        let part_of = part.group;
+        let mut others = self.placed_members(part_of).filter(|(other, _)| other.uid != pod.uid);
         let is_kept_out = (0..self.truth.groups.len())
             .any(|other| self.truth.objects(other, part.group) || self.truth.objects(part.group, other));
-        if is_blind || is_kept_out || others.any(|(_, place)| is_elsewhere(place)) {
+        // Berth may count on one that was offered a place elsewhere, though nothing came of it.
+        let of_group = |uid: &String| {
+            let part = self.truth.pods.get(uid).and_then(|pod| pod.part.as_ref());
+            *uid != pod.uid && part.is_some_and(|other| other.group == part_of)
+        };
+        let is_counted_on = self.offers.keys().any(of_group);
+        if is_blind || is_counted_on || is_kept_out || others.any(|(_, place)| is_elsewhere(place)) {
             Ok(())
         } else {
             unfounded("nobody is elsewhere")
