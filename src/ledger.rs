@@ -335,7 +335,7 @@ mod tests {
         ] {
             let mut ledger = Ledger::default();
             ledger.offer(&Arc::new(failed(prior)), None, Duration::from_mins(1));
-            let dropped = news.into_iter().filter_map(|mark| ledger.observe(&failed(Some(mark)))).next();
+            let dropped = news.into_iter().find_map(|mark| ledger.observe(&failed(Some(mark))));
             assert_eq!(dropped, expected, "{name}");
             assert_eq!(ledger.has_nobody_under_way(), expected.is_some(), "{name}");
         }
