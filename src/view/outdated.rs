@@ -29,15 +29,19 @@ impl View {
         let after = self.standing(uid);
         if before != after {
             for standing in before.into_iter().chain(after) {
-                self.outdate(&standing.membership.group);
+                let group = &standing.membership.group;
+                self.outdate(group);
+                if self.placed_members(group).len() == 0 {
+                    // What is kept for it is a mere plan from now on, which gives way to groups that have begun.
+                    self.room_is_made();
+                }
             }
         }
     }
 
-    /// A member has lost the place that it was to have. If its slot was kept, it has it back; otherwise it is owed one.
+    /// A member has lost the place that it was to have. It is owed a slot: the one that it had may be taken by now.
     pub(super) fn outdate_by_departure(&mut self, membership: &Membership) {
-        let is_kept = self.ledger.reservations().of(&membership.group).is_some();
-        if !is_kept && membership.has_topology_request() {
+        if membership.has_topology_request() {
             self.outdate(&membership.group);
         }
     }

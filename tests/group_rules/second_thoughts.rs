@@ -42,6 +42,8 @@ fn a_finished_member_that_is_deleted_is_waited_for_again() {
 fn a_plan_of_which_nothing_came_does_not_stand_in_the_way_of_a_group_that_has_begun() {
     let (planned, begun) = (group("planned", 3), group("begun", 3));
     let stage = Scene::new().rack("a", 4).open();
+    stage.see(&planned);
+    stage.see(&begun);
     assert_eq!(stage.passing(&planned[0]).len(), 4);
     let mut failed = planned[0].clone();
     failed["status"]["conditions"] =
@@ -55,4 +57,31 @@ fn a_plan_of_which_nothing_came_does_not_stand_in_the_way_of_a_group_that_has_be
     assert!(stage.passing(&planned[0]).is_empty());
     assert_eq!(stage.passing(&begun[1]).len(), 3);
     assert_eq!(stage.kept(), (1, 2));
+}
+
+#[test]
+fn a_group_whose_last_member_in_place_leaves_makes_way_for_one_that_has_begun() {
+    let (first, second) = (group("first", 3), group("second", 3));
+    let stage = Scene::new().rack("a", 4).running(&first[0], "a-0").running(&second[0], "a-1").open();
+    stage.see(&[first[1].clone(), first[2].clone()]);
+    assert!(stage.passing(&second[1]).is_empty());
+    assert_eq!(stage.kept(), (1, 2));
+    stage.see(&[terminating(&on(&first[0], "a-0"))]);
+    assert_eq!((stage.passing(&second[1]).len(), stage.kept()), (2, (1, 2)));
+}
+
+#[test]
+fn a_member_whose_attempt_failed_does_not_get_back_a_slot_that_is_taken() {
+    let members = group("g", 2);
+    let stage = Scene::new().rack("a", 2).running(&members[0], "a-0").open();
+    stage.see(&members[1..]);
+    assert_eq!(stage.passing(&members[1]), ["a-1"]);
+    // While it is under way, another Berth lets a pod that matters more go there.
+    stage.see(&[on(&with_spec(single("s"), "priority", json!(10)), "a-1")]);
+    let mut failed = members[1].clone();
+    failed["status"]["conditions"] =
+        json!([{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "later"}]);
+    stage.see(&[failed]);
+    stage.passing(&single("probe"));
+    assert_eq!(stage.kept(), (0, 0));
 }

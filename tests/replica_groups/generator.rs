@@ -68,7 +68,7 @@ fn nodes(rng: &mut Rng) -> Vec<NodeSpec> {
                 block: format!("b{block}"),
                 cpu: if odd { rng.pick(&[1, 2, 4, 8]) } else { cpu },
                 gpus,
-                places: if rng.chance(6) { rng.pick(&[1, 2, 3]) } else { 110 },
+                places: if rng.chance(10) { rng.pick(&[1, 2, 3]) } else { 110 },
                 ssd: ssd ^ (odd && rng.chance(50)),
                 tainted: tainted ^ rng.chance(5),
             });
@@ -200,11 +200,11 @@ fn provocation(rng: &mut Rng) -> Provocation {
 }
 
 fn slow_step(rng: &mut Rng) -> Step {
-    if rng.chance(6) {
+    if rng.chance(10) {
         return Step::PassLong;
     }
     match any_step(rng) {
-        Step::Try(which, choice) if rng.chance(30) => {
+        Step::Try(which, choice) if rng.chance(60) => {
             Step::Try(which, Choice { then: Then::BindLate, ..choice })
         }
         step => step,
