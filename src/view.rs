@@ -224,6 +224,11 @@ impl View {
         self.waiting.of(group)
     }
 
+    /// The members of a group that are about to go.
+    pub fn leaving_members(&self, group: &GroupKey) -> impl ExactSizeIterator<Item = &Arc<Pod>> {
+        self.leaving.of(group)
+    }
+
     /// The members of a group that have succeeded, and do not come back as long as they are there.
     pub fn finished_members(&self, group: &GroupKey) -> impl ExactSizeIterator<Item = &Arc<Pod>> {
         self.finished.of(group)

@@ -127,6 +127,17 @@ impl Resources {
         self.accumulate(other, -1);
     }
 
+    /// By how much these exceed others.
+    fn beyond(&self, others: &Self) -> Self {
+        let beyond = |dimension| self.amount(dimension).saturating_sub(others.amount(dimension)).max(0);
+        Self::new(
+            beyond(Dimension::Cpu),
+            beyond(Dimension::Memory),
+            beyond(Dimension::EphemeralStorage),
+            self.scalars.iter().map(|(name, _)| (name.clone(), beyond(Dimension::Scalar(name)))),
+        )
+    }
+
     fn accumulate(&mut self, other: &Self, times: i64) {
         let add = |to: &mut i64, amount: i64| *to = to.wrapping_add(amount.wrapping_mul(times));
         add(&mut self.milli_cpu, other.milli_cpu);
@@ -178,6 +189,16 @@ impl Used {
     pub fn leave(&mut self, requests: &Resources) {
         self.resources.subtract(requests);
         self.pods -= 1;
+    }
+
+    /// Slots more, as far as they exceed what counts already and will make way for them.
+    pub fn reserve(&mut self, slots: &Self, making_way: &Self) {
+        if making_way.pods == 0 {
+            self.resources.add(&slots.resources);
+        } else {
+            self.resources.add(&slots.resources.beyond(&making_way.resources));
+        }
+        self.pods += (slots.pods - making_way.pods).max(0);
     }
 }
 

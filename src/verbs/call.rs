@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::json::{self, Interner, PodObject};
-use crate::model::{ObjectKey, Pod};
+use crate::model::{ObjectKey, Pod, Uid};
 use crate::view::View;
 use crate::wire::{Candidates, NodeVictims, PreemptArgs, SchedulingArgs, WireError};
 
@@ -23,6 +23,11 @@ impl CalledPod {
     /// Its namespace and name.
     pub fn key(&self) -> &ObjectKey {
         &self.pod.key
+    }
+
+    /// Its UID.
+    pub fn uid(&self) -> &Uid {
+        &self.pod.uid
     }
 
     /// Whether deciding about it means looking for room for a whole group. All other decisions take a glance at each node.

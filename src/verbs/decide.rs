@@ -66,6 +66,11 @@ impl Verbs {
         let mut snapshot = self.store.snapshot();
         self.trust_cache(&snapshot)?;
         let budget = budget(&snapshot);
+        if purpose == Purpose::Filter && snapshot.view().may_hold_up_groups(called.uid()) {
+            // kube-scheduler has given up on the last attempt, whatever is answered now: groups that went short for it come
+            // before the plan that it was a part of.
+            snapshot = self.store.write(|view| view.withdraw(called.uid()));
+        }
         loop {
             if snapshot.view().outdated_groups().len() > 0 {
                 snapshot = self.bring_reservations_up_to_date()?;

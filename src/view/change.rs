@@ -377,13 +377,13 @@ impl View {
 
     /// Makes a change that concerns one pod, and brings all that is kept by place in line with where it is then.
     pub(super) fn keeping_places<R>(&mut self, uid: &str, change: impl FnOnce(&mut Self) -> R) -> R {
-        let (before, entry_before, under_way) =
-            (self.pod_state(uid), self.entry_before(uid), !self.ledger.has_nobody_under_way());
+        let (before, entry_before) = (self.pod_state(uid), self.entry_before(uid));
+        let under_way = self.ledger.get(uid).map(|entry| entry.pod.clone());
         let result = change(self);
         let after = self.pod_state(uid);
         self.list_pod(uid, [&before, &after], entry_before.as_ref());
-        if under_way && self.ledger.has_nobody_under_way() {
-            self.room_is_made();
+        if let Some(pod) = under_way.filter(|_| self.ledger.get(uid).is_none()) {
+            self.outdate_by_end_of_attempt(&pod);
         }
         if !before.is(&after) {
             self.update_slots(&before, &after);

@@ -102,6 +102,23 @@ impl View {
         self.short.iter()
     }
 
+    /// Whether a pod is under way and groups have gone short, perhaps because of it.
+    pub fn may_hold_up_groups(&self, uid: &str) -> bool {
+        !self.short.is_empty() && self.ledger.get(uid).is_some()
+    }
+
+    /// A pod is not under way any more. What is kept for its group may be a mere plan from now on, which gives way to groups
+    /// that have begun.
+    pub(super) fn outdate_by_end_of_attempt(&mut self, pod: &Pod) {
+        let group = pod.group.as_ref().map(|membership| &membership.group);
+        let is_mere_plan = |group: &Arc<GroupKey>| {
+            self.placed_members(group).len() == 0 && !self.ledger.has_member_of(group)
+        };
+        if self.ledger.has_nobody_under_way() || group.is_some_and(is_mere_plan) {
+            self.room_is_made();
+        }
+    }
+
     /// A pod has come to a host: whoever has slots there may have lost one. With the first member of a group, what is owed
     /// to it begins to count; until then it was what filter had answered. Once the least of its members has its place, the
     /// rest is kept at the priority of the others.

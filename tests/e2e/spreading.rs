@@ -17,11 +17,10 @@ const ROUNDS: usize = 3;
 const ZONE: &str = "topology.kubernetes.io/zone";
 const HOST: &str = "kubernetes.io/hostname";
 const PHYSICAL_HOST: &str = "example.com/physical-host";
-/// kube-scheduler looks at a sample of the nodes, as with the configuration that Berth ships: the two sides are compared
-/// on the same number of candidates.
-const IN_TREE: &str = "apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-";
+/// Every node is looked at, by both sides. In a sample the best node is often missing: where a burst then ends is a draw,
+/// and two draws cannot be compared exactly.
+const EVERY_NODE: &str = "percentageOfNodesToScore: 100\n";
+const IN_TREE: &str = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
 
 /// Who spreads.
 #[derive(Clone, Copy)]
@@ -76,11 +75,12 @@ async fn burst(who: Who<'_>, count: usize) -> Result<Outcome> {
         create(&client, &service("web")).await?;
         let mut processes = None;
         let _scheduler = match who {
-            Who::InTree(args) => plane.start_scheduler(&format!("{IN_TREE}{args}"), None).await?,
+            Who::InTree(args) => plane.start_scheduler(&format!("{IN_TREE}{EVERY_NODE}{args}"), None).await?,
             Who::Berth(section) => {
                 let config = plane.workspace().write("berth.yaml", &berth_config(section))?;
                 let berth = plane.start_berth(berth().config(&config)).await?;
-                let scheduler = plane.start_scheduler(SHIPPED, Some(&berth.url())).await?;
+                let config = format!("{SHIPPED}{EVERY_NODE}");
+                let scheduler = plane.start_scheduler(&config, Some(&berth.url())).await?;
                 processes = Some(berth);
                 scheduler
             }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{Scene, annotated, group, on, single, terminating, with_spec};
+use crate::scene::{RACK, Scene, annotated, group, on, single, terminating, with_spec};
 
 #[test]
 fn a_waiting_member_that_asks_for_something_else_does_not_move_the_room_of_its_group() {
@@ -84,4 +84,49 @@ fn a_member_whose_attempt_failed_does_not_get_back_a_slot_that_is_taken() {
     stage.see(&[failed]);
     stage.passing(&single("probe"));
     assert_eq!(stage.kept(), (0, 0));
+}
+
+#[test]
+fn a_plan_whose_member_is_tried_again_comes_after_a_group_that_has_begun() {
+    let (planned, begun) = (group("planned", 3), group("begun", 3));
+    let stage = Scene::new().rack("a", 4).open();
+    stage.see(&planned);
+    stage.see(&begun);
+    assert_eq!(stage.passing(&planned[0]).len(), 4);
+    // While it is under way, another Berth lets the first of another group in.
+    stage.see(&[on(&begun[0], "a-0")]);
+    assert!(stage.passing(&begun[1]).is_empty());
+    assert!(
+        stage.passing(&planned[0]).is_empty(),
+        "its last attempt is over, and the other group comes first"
+    );
+    assert_eq!(stage.passing(&begun[1]).len(), 3);
+}
+
+#[test]
+fn the_slots_of_a_group_whose_first_member_is_under_way_follow_the_nodes() {
+    let members = group("g", 3);
+    let stage = Scene::new().rack("a", 4).open();
+    stage.see(&members);
+    assert_eq!(stage.passing_of(&members[0], &["a-0".to_owned()]), ["a-0"]);
+    let slots = || -> Vec<String> {
+        let view = stage.verbs.store.view();
+        let kept = view.ledger().reservations().iter().flat_map(|kept| &kept.slots);
+        kept.map(|slot| slot.host.to_string()).collect()
+    };
+    let moved = slots().into_iter().find(|host| host != "a-0").expect("a slot elsewhere");
+    stage.see(&[json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": moved, "labels": {RACK: "b", "kubernetes.io/hostname": moved}},
+        "status": {"allocatable": {"cpu": "1", "pods": "110"}}})]);
+    assert_eq!(stage.passing(&single("thief")), [moved], "the rest of the rack is needed");
+}
+
+#[test]
+fn a_pod_that_outranks_a_slot_does_not_outrank_the_member_that_is_on_its_way_there() {
+    let members = group("g", 2);
+    let stage = Scene::new().rack("a", 2).open();
+    stage.see(&members);
+    assert_eq!(stage.passing_of(&members[0], &["a-0".to_owned()]), ["a-0"]);
+    let urgent = with_spec(single("urgent"), "priority", json!(10));
+    assert_eq!(stage.passing(&urgent), ["a-1"]);
 }

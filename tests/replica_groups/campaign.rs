@@ -62,6 +62,7 @@ fn report(cases: &Cases, broken: &[Broken], generate: fn(&mut Rng) -> Scenario) 
     let (api, config) = (ApiServer::start(), berth_process::config());
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut report = String::new();
+    let numbers: Vec<u64> = broken.iter().map(|one| one.origin.number).collect();
     for Broken { origin, promise } in broken {
         let count = counts.entry(promise).or_default();
         *count += 1;
@@ -77,5 +78,5 @@ fn report(cases: &Cases, broken: &[Broken], generate: fn(&mut Rng) -> Scenario) 
         let story = tell(&small, &api, &config).join("\n");
         let _ = write!(report, "\n\n== {promise}: {name}, made small\n{small}{story}");
     }
-    format!("broken promises, and in how many histories: {counts:?}{report}")
+    format!("broken promises, and in how many histories: {counts:?}, cases {numbers:?}{report}")
 }

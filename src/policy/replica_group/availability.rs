@@ -1,7 +1,8 @@
 //! The one rule for what is left on a host for a pod: what counts as used there.
 //!
 //! ```text
-//!   pods in place or assumed             always, unless their eviction is taken for granted
+//!   pods in place or assumed             always, unless their eviction is taken for granted, or they are leaving
+//!                                        and make way for a slot of their own group
 //!   pods nominated to the host           of the same or a higher priority, as in kube-scheduler
 //!   slots reserved for other groups      of the same or a higher priority
 //! ```
@@ -59,9 +60,12 @@ impl<'a> Availability<'a> {
             used.to_mut().arrive(&pod.requests);
         }
         for held in self.respected_slots(&host.name) {
-            let sum = used.to_mut();
-            sum.resources.add(&held.used.resources);
-            sum.pods += held.used.pods;
+            used.to_mut().reserve(&held.used, &self.leavers(host, &held.group));
+        }
+        if self.looks_ahead() {
+            for pod in host.pods.iter().filter(|pod| self.makes_way(pod)) {
+                used.to_mut().leave(&pod.allocated);
+            }
         }
         if self.assumption == Assumption::LowerPriorityGone {
             for pod in host.pods.iter().filter(|pod| self.may_evict(pod)) {
@@ -93,6 +97,11 @@ impl<'a> Availability<'a> {
         slots.iter().filter(move |held| this.respects(&held.group, held.priority))
     }
 
+    /// Whether a pod in flight counts already, by a slot of its group on a host.
+    pub fn counts_slot_of(&self, pod: &Pod, host: &Host) -> bool {
+        self.respected_slots(&host.name).any(|held| is_of(pod, &held.group))
+    }
+
     /// Whether what is reserved for a group counts as used.
     pub fn respects_reservation(&self, reservation: &Reservation) -> bool {
         self.assumption != Assumption::ReservationsGone
@@ -104,9 +113,30 @@ impl<'a> Availability<'a> {
         pod.priority < self.priority && !self.is_own(pod)
     }
 
-    /// Whether a pod in place counts: not if its eviction is taken for granted.
+    /// Whether a pod in place counts: not if its eviction is taken for granted, or it makes way.
     pub fn counts(&self, pod: &Pod) -> bool {
-        self.assumption != Assumption::LowerPriorityGone || !self.may_evict(pod)
+        let is_gone = self.assumption == Assumption::LowerPriorityGone && self.may_evict(pod);
+        !is_gone && !self.makes_way(pod)
+    }
+
+    /// What members that are leaving a host still take of it: their group's slots there are for their successors.
+    fn leavers(&self, host: &Host, group: &GroupKey) -> Used {
+        let mut sum = Used::default();
+        if self.view.leaving_members(group).len() > 0 {
+            let leavers = host.pods.iter().filter(|pod| pod.terminating && is_of(pod, group));
+            leavers.filter(|pod| self.counts(pod)).for_each(|pod| sum.arrive(&pod.allocated));
+        }
+        sum
+    }
+
+    /// Nobody goes anywhere yet: room is looked for that members will need once it is theirs.
+    fn looks_ahead(&self) -> bool {
+        self.asking.is_none() && self.group.is_some()
+    }
+
+    /// Whether a pod is a member that is leaving. Its room is its successor's, which mostly does not exist before it is gone.
+    fn makes_way(&self, pod: &Pod) -> bool {
+        self.looks_ahead() && pod.terminating && self.is_own(pod)
     }
 
     fn respects(&self, group: &GroupKey, priority: i32) -> bool {
@@ -115,7 +145,7 @@ impl<'a> Availability<'a> {
     }
 
     fn is_own(&self, pod: &Pod) -> bool {
-        self.group.is_some_and(|own| pod.group.as_ref().is_some_and(|membership| *membership.group == *own))
+        self.group.is_some_and(|own| is_of(pod, own))
     }
 
     /// A member of the own group is looked after by the plan, and one that has a slot is counted there, wherever it was
@@ -128,18 +158,15 @@ impl<'a> Availability<'a> {
     }
 }
 
+fn is_of(pod: &Pod, group: &GroupKey) -> bool {
+    pod.group.as_ref().is_some_and(|membership| *membership.group == *group)
+}
+
 /// Whether there is a slot for every member of a pod's group that waits.
 fn is_provided_for(pod: &Pod, view: &View) -> bool {
     pod.group.as_ref().is_some_and(|membership| {
         let kept = view.ledger().reservations().of(&membership.group);
         kept.is_some_and(|kept| kept.slots.len() >= view.waiting_members(&membership.group).len())
-    })
-}
-
-/// Whether something is reserved on the host for a pod's group.
-pub fn has_slot(pod: &Pod, host: &Host, view: &View) -> bool {
-    pod.group.as_ref().is_some_and(|membership| {
-        view.ledger().reservations().on(&host.name).iter().any(|held| held.group == membership.group)
     })
 }
 
@@ -161,6 +188,9 @@ mod tests {
             pod.nominated_node = Some("a0".into());
             pod
         };
+        let leaving = |requested| member("other", 0, 1, requested).on("a0").terminating().build();
+        let leaving_lower =
+            |requested| member("other", 0, 1, requested).priority(-1).on("a0").terminating().build();
         let base = || {
             Situation::racks(&[("a", &[32]), ("b", &[4])]).with(pod("p").requests(cpus(1)).on("a0").build())
         };
@@ -186,6 +216,31 @@ mod tests {
                 1,
             ),
             ("slots of the own group", base().with_reserved("g", &[("a0", 8)]), Assumption::Nothing, 1),
+            (
+                "a slot for the successor of a member that is leaving",
+                base().with(leaving(8)).with_reserved("other", &[("a0", 8)]),
+                Assumption::Nothing,
+                9,
+            ),
+            (
+                "one that is smaller than what the leaving member has",
+                base().with(leaving(8)).with_reserved("other", &[("a0", 2)]),
+                Assumption::Nothing,
+                9,
+            ),
+            (
+                "one that is larger",
+                base().with(leaving(2)).with_reserved("other", &[("a0", 8)]),
+                Assumption::Nothing,
+                9,
+            ),
+            ("a leaving member without a slot", base().with(leaving(8)), Assumption::Nothing, 9),
+            (
+                "a slot where the leaving member is taken to be evicted",
+                base().with(leaving_lower(8)).with_reserved("other", &[("a0", 2)]),
+                Assumption::LowerPriorityGone,
+                3,
+            ),
         ] {
             let used = situation.problem(&member("g", 0, 1, 1).build(), assumption, |search, problem| {
                 let (host, _) = problem.host(search.view.host_id("a0").expect("a0")).expect("a node");

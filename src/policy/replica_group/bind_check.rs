@@ -12,6 +12,8 @@ use crate::view::View;
 pub fn breach(pod: &Pod, node: &str, view: &View) -> Option<&'static str> {
     if tears_apart(pod, node, view) {
         Some("the replica group is in another domain of its required topology by now")
+    } else if is_in_no_domain(pod, node, view) {
+        Some("the node has lost the label of the replica group's required topology by now")
     } else if trespasses(pod, node, view) {
         Some("a replica group that must not share the domain is there by now")
     } else {
@@ -38,6 +40,12 @@ fn trespasses(pod: &Pod, node: &str, view: &View) -> bool {
                 && !own.any(|member| labels_at(member).is_some_and(|labels| labels.get(key) == shared))
         })
     })
+}
+
+/// Whether a node that is known is in no domain of the topology that a member's group requires.
+fn is_in_no_domain(pod: &Pod, node: &str, view: &View) -> bool {
+    let required = pod.group.as_ref().and_then(|membership| membership.topology.required.as_ref());
+    required.zip(view.node(node)).is_some_and(|(key, node)| node.labels.get(key).is_none())
 }
 
 /// Whether a member on this node would be in another domain of the required topology than the members in place.
@@ -82,6 +90,23 @@ mod tests {
         assert!(breach(&asking, "b1", &racks().with(placed(1, "a0")).view).is_some());
         let single = pod("single").build();
         assert!(!tears_apart(&single, "a0", &racks().with(placed(1, "b0")).view));
+    }
+
+    #[test]
+    fn a_member_is_not_bound_to_a_node_that_has_lost_its_label() {
+        let racks = || {
+            let nodes = Situation::racks(&[("a", &[8, 8])]);
+            nodes.with_object(r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"a0"}}"#)
+        };
+        let member = member("g", 0, 4, 1);
+        for (name, pod, node, expected) in [
+            ("a member", member.clone().build(), "a0", true),
+            ("to a node that has it", member.clone().build(), "a1", false),
+            ("to a node that is not known, which the API server shall judge", member.build(), "c0", false),
+            ("a single pod", pod("single").build(), "a0", false),
+        ] {
+            assert_eq!(breach(&pod, node, &racks().view).is_some(), expected, "{name}");
+        }
     }
 
     #[test]

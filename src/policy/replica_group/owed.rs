@@ -17,7 +17,7 @@ use super::members::Members;
 use super::needs_of;
 use super::search::{Outcome, Search, Settings};
 use crate::ledger::{Life, Reservation};
-use crate::model::GroupKey;
+use crate::model::{GroupKey, Pod};
 use crate::policy::{Budget, Owed};
 use crate::view::{Needs, View};
 
@@ -61,12 +61,21 @@ pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> 
 
 fn members<'a>(group: &GroupKey, view: &'a View, settings: &Settings) -> Option<Members<'a>> {
     // Any of those will do that ask for what most do, but always the same one.
-    let first = spokesman(view.placed_members(group))?;
+    let first = spokesman(view.placed_members(group)).or_else(|| first_under_way(group, view))?;
     if view.group_size(first).is_some_and(|size| size > settings.most_members) {
         return None;
     }
     let budget = Budget::of_steps(STEPS_PER_GROUP);
     Members::of_placed(first, view, &budget).filter(|members| members.excess.is_none() && !budget.is_spent())
+}
+
+/// Who speaks for a group of which nobody is in place, and somebody is on the way to a domain where slots are reserved: these
+/// have to follow the nodes of the domain also until the bind call comes.
+fn first_under_way<'a>(group: &GroupKey, view: &'a View) -> Option<&'a Arc<Pod>> {
+    view.ledger().reservations().of(group).filter(|kept| kept.domain.is_some())?;
+    let of_group = |pod: &&Arc<Pod>| pod.group.as_ref().is_some_and(|own| *own.group == *group);
+    let under_way = view.ledger().iter().map(|entry| &entry.pod);
+    under_way.filter(of_group).min_by(|a, b| a.key.cmp(&b.key))
 }
 
 /// The order in which groups choose, as far as the cluster tells: who matters more; whose plan stands in the status of its
@@ -117,6 +126,10 @@ impl Division {
                     division.rooms.push(plan.reservation);
                 }
                 Outcome::Undecided(_) => division.undecided.push(group.clone()),
+                // Who is on the way has been let in: it is not left without anything before it is seen where it went.
+                Outcome::None if view.placed_members(group).len() == 0 => {
+                    division.undecided.push(group.clone());
+                }
                 Outcome::None => {
                     view.release(group);
                     division.short.push(group.clone());
@@ -186,6 +199,15 @@ mod tests {
                     .with(placed(0))
                     .with(placed(1))
                     .with(member("g", 2, 3, 2).on("a0").terminating().build()),
+                Some("a0"),
+            ),
+            (
+                "one is leaving whose room its successor needs",
+                racks()
+                    .with(placed(0))
+                    .with(placed(1))
+                    .with(member("g", 2, 3, 2).on("a0").terminating().build())
+                    .with(pod("x").requests(cpus(2)).on("a0").build()),
                 Some("a0"),
             ),
             (

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::availability::{Assumption, Availability, has_slot};
+use super::availability::{Assumption, Availability};
 use super::conflicts::{Neighbour, is_per_host};
 use super::other_groups::Exclusion;
 use crate::decision::{Decision, Reason};
@@ -117,7 +117,7 @@ fn fits_beside<'a>(
 ) -> bool {
     let Some(node) = host.node.as_ref() else { return true };
     let mut used = availability.used(host);
-    for other in in_flight.iter().filter(|other| !has_slot(&other.pod, host, question.view)) {
+    for other in in_flight.iter().filter(|other| !availability.counts_slot_of(&other.pod, host)) {
         used.to_mut().arrive(&other.pod.requests);
     }
     for victim in question.evicted_from(candidate) {

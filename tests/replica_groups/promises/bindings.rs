@@ -26,7 +26,8 @@ impl World<'_> {
         self.excuse_groups_around(node);
     }
 
-    /// A bind is declined only for the sake of members that are elsewhere, or of a group that must not be near.
+    /// A bind is declined only for the sake of members that are elsewhere, or of a group that must not be near, or because the
+    /// node is in no domain any more.
     pub fn check_declined(&self, pod: &Pod, node: &str) -> Result<(), Violation> {
         let unfounded =
             |why: &str| Err(Violation::new("declined with reason", format!("{}: {why}", pod.uid)));
@@ -40,6 +41,7 @@ impl World<'_> {
             return Ok(());
         };
         let is_blind = self.watch.has_node_news() || self.watch.hides(part.group);
+        let is_in_no_domain = node.domain(level).is_none();
         let is_elsewhere = |place: &str| {
             self.truth.nodes.get(place).is_none_or(|place| place.domain(level) != node.domain(level))
         };
@@ -53,7 +55,8 @@ impl World<'_> {
             *uid != pod.uid && part.is_some_and(|other| other.group == part_of)
         };
         let is_counted_on = self.offers.keys().any(of_group);
-        if is_blind || is_counted_on || is_kept_out || others.any(|(_, place)| is_elsewhere(place)) {
+        let is_founded = is_in_no_domain || is_counted_on || is_kept_out;
+        if is_blind || is_founded || others.any(|(_, place)| is_elsewhere(place)) {
             Ok(())
         } else {
             unfounded("nobody is elsewhere")

@@ -15,7 +15,7 @@ impl World<'_> {
         let set = self.truth.set_of(part.group);
         let plain = set.storage.is_none() && set.preferred.is_none() && set.is_uniform();
         let level = set.required.filter(|_| plain);
-        let Some(level) = level.filter(|_| self.is_calm_around(part.group) && !self.room_was_kept) else {
+        let Some(level) = level.filter(|_| self.is_calm_around(part.group)) else {
             return Ok(());
         };
         let chosen = self.truth.nodes[&offered[0]].domain(level);
@@ -68,6 +68,7 @@ impl World<'_> {
     pub fn is_calm_around(&self, group: usize) -> bool {
         let groups = 0..self.truth.groups.len();
         self.watch.is_empty()
+            && !self.room_was_kept
             && self.attempts.is_empty()
             && !self.is_hostile_tenant_there()
             && self.offers.values().all(|since| *since + TTL <= self.now)

@@ -105,9 +105,12 @@ impl World<'_> {
     pub fn remember_progress(&mut self, pod: &Pod, since: Duration) {
         let Some(part) = &pod.part else { return };
         let whole = self.truth.is_whole(part.group);
+        // One whose node is gone will have to find another place, which nobody has kept.
+        let nodes = &self.truth.nodes;
+        let stranded = self.truth.bound_members(part.group).any(|(_, node)| !nodes.contains_key(node));
         let record = &mut self.truth.groups[part.group].record;
         record.progress = record.progress.max(since);
-        record.excused &= !whole;
+        record.excused &= !whole || stranded;
         record.spent &= !whole;
         self.seen.recovered |= whole && record.lost_member;
         record.lost_member &= !whole;
