@@ -186,6 +186,8 @@ pub struct Reservations {
     /// Groups whose room has expired and for which none was found since, until they are complete, or gone.
     expired: HashSet<Arc<GroupKey>>,
     endings: Endings,
+    /// How often room was reserved so far.
+    made: u64,
 }
 
 impl Reservations {
@@ -238,6 +240,12 @@ impl Reservations {
         let kept = Kept { reservation: reservation.clone(), deadline, end, ttl };
         let before = self.by_group.insert(reservation.group.clone(), kept);
         self.rearrange(before.as_ref().map(|before| &*before.reservation), &reservation);
+        self.made += 1;
+    }
+
+    /// How often room was reserved so far: who looked before the last time does not know of it.
+    pub fn made(&self) -> u64 {
+        self.made
     }
 
     /// A member got a place and consumes its slot. It may be elsewhere in the domain than planned, but then it was

@@ -6,12 +6,18 @@ use std::time::{Duration, Instant};
 use super::Verbs;
 use super::call::SchedulingCall;
 use super::off_loop::{is_large, off_the_event_loop_if};
+use super::record::Outdated;
 use super::waiting::Patience;
+use crate::decision::Undecided;
 use crate::engine::Asked;
 use crate::model::Uid;
 use crate::policy::Purpose;
 use crate::store::Snapshot;
 use crate::wire::{WireError, reply};
+
+/// How often a decision is made anew because room was reserved before it was recorded. Plans wait for decisions under way,
+/// so that even once is rare.
+const MOST_DECISIONS: usize = 4;
 
 /// What came of asking once.
 pub(super) enum Attempt {
@@ -75,29 +81,39 @@ impl Verbs {
         }
     }
 
-    /// Decides once, and records the decision if it is the answer.
+    /// Decides, and records the decision if it is the answer. Without a lock in between: it is made anew if room was
+    /// reserved for others meanwhile.
     pub(super) fn attempt(&self, call: &SchedulingCall<'_>, patience: Patience) -> Attempt {
         let _deciding = self.nominations.deciding();
+        for _ in 0..MOST_DECISIONS {
+            if let Ok(attempt) = self.decide_once(call, patience) {
+                return attempt;
+            }
+        }
+        Attempt::Answered(self.filter_error(call, Undecided::DecisionTimeout))
+    }
+
+    fn decide_once(&self, call: &SchedulingCall<'_>, patience: Patience) -> Result<Attempt, Outdated> {
         let candidates = &call.candidates;
         let purpose = (Purpose::Filter, patience != Patience::None);
-        let answer =
+        let consulted =
             match self.consult(purpose, &call.pod, &candidates.names, |asked: &Asked<'_>| asked.filter()) {
-                Ok(consulted) if patience.waits_for(&consulted.answer) => {
-                    let pods = consulted.answer.effects().awaited.clone();
-                    return Attempt::Waits(Awaited { pods, snapshot: consulted.snapshot });
-                }
-                Ok(consulted) => {
-                    self.record_filter(&call.pod, &consulted, &candidates.names);
-                    match consulted.answer.undecided() {
-                        Some(undecided) => reply::filter_error(undecided),
-                        None => reply::filter(candidates, &consulted.answer),
-                    }
-                }
-                Err(undecided) => {
-                    self.record_filter_error(&call.pod, undecided);
-                    reply::filter_error(undecided)
-                }
+                Ok(consulted) => consulted,
+                Err(undecided) => return Ok(Attempt::Answered(self.filter_error(call, undecided))),
             };
-        Attempt::Answered(answer)
+        if patience.waits_for(&consulted.answer) {
+            let pods = consulted.answer.effects().awaited.clone();
+            return Ok(Attempt::Waits(Awaited { pods, snapshot: consulted.snapshot }));
+        }
+        self.record_filter(&call.pod, &consulted, &candidates.names)?;
+        Ok(Attempt::Answered(match consulted.answer.undecided() {
+            Some(undecided) => reply::filter_error(undecided),
+            None => reply::filter(candidates, &consulted.answer),
+        }))
+    }
+
+    fn filter_error(&self, call: &SchedulingCall<'_>, undecided: Undecided) -> Vec<u8> {
+        self.record_filter_error(&call.pod, undecided);
+        reply::filter_error(undecided)
     }
 }

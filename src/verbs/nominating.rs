@@ -24,7 +24,8 @@ mod planning;
 mod tests;
 mod writing;
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use dashmap::{DashMap, DashSet};
 use tokio::sync::Notify;
@@ -49,8 +50,17 @@ pub struct Nominations {
     schedulers: DashSet<Name>,
     news: Mutex<News>,
     has_news: Notify,
-    /// Held by a decision from the look at the cluster to its record, so that no plan is made in between.
-    deciding: RwLock<()>,
+    /// How many decisions are between the look at the cluster and their record.
+    deciding: AtomicUsize,
+}
+
+/// A decision is under way while this is there.
+pub(super) struct Deciding<'a>(&'a AtomicUsize);
+
+impl Drop for Deciding<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What decisions have to tell the planner.
@@ -72,7 +82,7 @@ impl Nominations {
             schedulers: DashSet::new(),
             news: Mutex::default(),
             has_news: Notify::new(),
-            deciding: RwLock::default(),
+            deciding: AtomicUsize::default(),
         }
     }
 
@@ -112,18 +122,15 @@ impl Nominations {
         }
     }
 
-    /// To be held while a decision is made and recorded.
-    pub(super) fn deciding(&self) -> RwLockReadGuard<'_, ()> {
-        self.deciding.read().unwrap_or_else(PoisonError::into_inner)
+    /// A decision begins: a plan had better wait until it is recorded, or it would have to be made anew.
+    pub(super) fn deciding(&self) -> Deciding<'_> {
+        self.deciding.fetch_add(1, Ordering::Relaxed);
+        Deciding(&self.deciding)
     }
 
-    /// No decision is under way, and none begins while this is held.
-    fn between_decisions(&self) -> Option<RwLockWriteGuard<'_, ()>> {
-        match self.deciding.try_write() {
-            Ok(guard) => Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    /// Whether a decision is under way. The next one may begin at any moment.
+    fn is_deciding(&self) -> bool {
+        self.deciding.load(Ordering::Relaxed) > 0
     }
 
     fn tell(&self, tell: impl FnOnce(&mut News)) {

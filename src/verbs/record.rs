@@ -11,42 +11,50 @@ use crate::config::Mode;
 use crate::decision::{Decision, Effects, Undecided};
 use crate::model::ObjectKey;
 use crate::policy::preemption::Fate;
+use crate::view::View;
 use crate::view::change::Offer;
 
 /// How many nodes a log line names.
 const SHOWN: usize = 5;
 
+/// Room was reserved between a decision and its record.
+#[derive(Debug)]
+pub(super) struct Outdated;
+
 impl Verbs {
-    /// Records what filter answers: a decision, or with [`Decision::undecided`] an error.
+    /// Records what filter answers: a decision, or with [`Decision::undecided`] an error. Nothing is recorded, and the
+    /// decision has to be made anew, if room was reserved since of which it does not know.
     pub(super) fn record_filter(
         &self,
         called: &CalledPod,
         consulted: &Consulted<Decision>,
         candidates: &[Cow<'_, str>],
-    ) {
+    ) -> Result<(), Outdated> {
         let Consulted { snapshot, pod, answer: decision } = consulted;
+        let offer = self.offer(candidates, decision);
+        self.write_ledger(called, offer, decision.effects(), Some(snapshot.view()))?;
         self.nominations.asked_about(pod);
         if let Some(undecided) = decision.undecided() {
             self.record_undecided(called.key(), undecided);
-            self.write_ledger(called, Offer::None, decision.effects());
             // It may stay so until somebody does something about it.
             if undecided == Undecided::MembersNotCreated {
                 self.group_events.filtered(pod, decision, snapshot.view());
             }
         } else {
             snapshot.engine().count(decision);
-            self.write_ledger(called, self.offer(candidates, decision), decision.effects());
             self.group_events.filtered(pod, decision, snapshot.view());
         }
         if let Some(node) = &decision.effects().nominate {
             self.nominations.ask_for(pod, node);
         }
+        Ok(())
     }
 
     /// Records that filter answers with an error because there is no decision.
     pub(super) fn record_filter_error(&self, called: &CalledPod, undecided: Undecided) {
         self.record_undecided(called.key(), undecided);
-        self.write_ledger(called, Offer::None, &Effects::default());
+        let nothing = self.write_ledger(called, Offer::None, &Effects::default(), None);
+        debug_assert!(nothing.is_ok(), "it takes no room");
     }
 
     /// Records that a call is answered without a decision.
@@ -93,8 +101,24 @@ impl Verbs {
 
     /// Puts into the ledger what filter answers, what has to be reserved for the pod's group, and who was waited for in
     /// vain. Whatever was decided about the pod before is void.
-    fn write_ledger(&self, called: &CalledPod, offer: Offer, effects: &Effects) {
+    ///
+    /// What takes room was decided on `seen`. No lock is held from there to here: whoever has reserved room meanwhile was
+    /// first.
+    fn write_ledger(
+        &self,
+        called: &CalledPod,
+        offer: Offer,
+        effects: &Effects,
+        seen: Option<&View>,
+    ) -> Result<(), Outdated> {
+        let takes_room = !matches!(offer, Offer::None) || effects.reservation.is_some();
+        let seen = seen.filter(|_| takes_room).map(|view| view.ledger().reservations().made());
+        let mut outcome = Ok(());
         self.store.write_by_settings(|view, config, _| {
+            if seen.is_some_and(|made| made != view.ledger().reservations().made()) {
+                outcome = Err(Outdated);
+                return Vec::new();
+            }
             // Groups may be recognised in another way since the decision: then nothing is reserved for what is no group
             // any more.
             let pod = &called.seen_by(view);
@@ -110,10 +134,12 @@ impl Verbs {
             dropped.extend(view.offer(pod, offer, config.server.ledger_ttl.0));
             dropped
         });
+        outcome
     }
 
     fn offer(&self, candidates: &[Cow<'_, str>], decision: &Decision) -> Offer {
         match decision.passing() {
+            _ if decision.undecided().is_some() => Offer::None,
             0 => Offer::None,
             1 => {
                 let only = (0..candidates.len()).find(|at| decision.passes(*at));

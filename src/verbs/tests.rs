@@ -1,7 +1,7 @@
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -11,9 +11,10 @@ use crate::config::{self, Config};
 use crate::decision::{Decision, Reason, Undecided};
 use crate::engine::{Engine, EngineMetrics};
 use crate::fixtures::{node, pod};
-use crate::ledger::Phase;
+use crate::ledger::{Life, Phase, Reservation, Slot};
 use crate::metrics::Registry;
-use crate::model::{Kind, Object, Pod};
+use crate::model::group::Source;
+use crate::model::{GroupKey, Kind, Name, Object, ObjectKey, Pod};
 use crate::policy::{Policy, Prepared, Question};
 use crate::store::Store;
 use crate::view::change::Change;
@@ -222,4 +223,68 @@ fn explaining_has_no_effects() {
         String::from_utf8(registry.render()),
         "nothing was counted or measured"
     );
+}
+
+/// Sees room being reserved for a group while it decides, some times.
+#[derive(Clone, Default)]
+struct Interrupted {
+    store: Arc<OnceLock<Arc<Store>>>,
+    left: Arc<AtomicUsize>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Policy for Interrupted {
+    fn name(&self) -> &'static str {
+        "interrupted"
+    }
+
+    fn prepare<'a>(&'a self, _: &Question<'a>) -> Option<Box<dyn Prepared + 'a>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+impl Prepared for Interrupted {
+    fn filter(&self, _: &Question<'_>, _: &mut Decision) {
+        self.asked.fetch_add(1, SeqCst);
+        if self.left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok() {
+            let name = format!("g{}", self.left.load(SeqCst));
+            let group = Arc::new(GroupKey {
+                source: Source::Annotation,
+                set: ObjectKey::new("default", &*name),
+                index: Name::from(""),
+                revision: Name::from(""),
+            });
+            let slots = vec![Slot::of(&pod("m").build(), &Name::from("a"))];
+            let planned = Reservation { missing: 1, slots, ..Reservation::nothing(group) };
+            let store = self.store.get().expect("a store");
+            store.write(|view| {
+                view.reserve(planned, Life::of(LIMIT));
+                Vec::new()
+            });
+        }
+    }
+}
+
+#[test]
+fn a_decision_that_does_not_know_of_room_reserved_meanwhile_is_made_anew() {
+    for (times, asked, is_answered) in [(0, 1, true), (2, 3, true), (usize::MAX, 4, false)] {
+        let interrupted = Interrupted::default();
+        interrupted.left.store(times, SeqCst);
+        let registry = Registry::new().expect("a registry");
+        let metrics = EngineMetrics::register(&registry).expect("metrics");
+        let config = Config::default();
+        let engine = Engine::with_policies(vec![Box::new(interrupted.clone())], &config, metrics);
+        let store = Arc::new(Store::with_engine(config, engine, &registry).expect("metrics"));
+        assert!(interrupted.store.set(store.clone()).is_ok());
+        let verbs = Verbs::over(store, &registry).expect("metrics");
+        let answer = verbs.decide(Verb::Filter, &call("p")).expect("a sound call").expect("an answer");
+        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        assert_eq!(answer["Error"] == "", is_answered, "{answer}");
+        assert_eq!(interrupted.asked.load(SeqCst), asked);
+        assert_eq!(
+            verbs.store.view().ledger().get("p").is_some(),
+            is_answered,
+            "what is void is not recorded"
+        );
+    }
 }

@@ -145,7 +145,8 @@ impl Verbs {
         Ok(())
     }
 
-    /// Plans for a group on a snapshot. The plan is kept if it still holds when nobody else decides.
+    /// Plans for a group on a snapshot. The plan is kept if it still holds with what was recorded meanwhile; a decision that
+    /// is recorded after it, and has not seen it, is made anew.
     fn plan_ahead(&self, group: &Arc<GroupKey>) -> Result<Planned, Unanswered> {
         for _ in 0..ATTEMPTS {
             let mut snapshot = self.store.snapshot();
@@ -159,17 +160,15 @@ impl Verbs {
             let Some(plan) = snapshot.engine().plan_ahead(snapshot.view(), group)? else {
                 return Ok(Planned::Done);
             };
-            let mut waits = 0;
-            let guard = loop {
-                if let Some(guard) = self.nominations.between_decisions() {
-                    break guard;
-                }
-                waits += 1;
-                if waits > MOST_WAITS {
-                    return Ok(Planned::Busy);
+            for _ in 0..MOST_WAITS {
+                if !self.nominations.is_deciding() {
+                    break;
                 }
                 std::thread::sleep(WAIT);
-            };
+            }
+            if self.nominations.is_deciding() {
+                return Ok(Planned::Busy);
+            }
             let mut holds = Ok(true);
             self.store.write_after(&snapshot, |view: &mut View, config, engine, is_unchanged| {
                 holds = if is_unchanged { Ok(true) } else { engine.plan_holds(view, &plan) };
@@ -178,7 +177,6 @@ impl Verbs {
                 }
                 Vec::new()
             });
-            drop(guard);
             if holds? {
                 return Ok(Planned::Done);
             }
