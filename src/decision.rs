@@ -106,10 +106,13 @@ impl Decision {
     /// The cause if nobody passes and a rejection may turn out to be wrong: then the answer is no rejection but an error,
     /// for a rejection could evict pods for a place that may well be free.
     pub fn undecided(&self) -> Option<Undecided> {
-        let waits_for_members = || self.rejections().any(|(_, reason)| reason == Reason::MembersNotCreated);
-        (self.passing() == 0 && self.uncertain).then(|| {
-            if waits_for_members() { Undecided::MembersNotCreated } else { Undecided::PlacementUnknown }
-        })
+        let cause = |(_, reason)| match reason {
+            Reason::MembersNotCreated => Some(Undecided::MembersNotCreated),
+            Reason::MemberVolumeUnknown => Some(Undecided::MemberVolumeUnknown),
+            _ => None,
+        };
+        (self.passing() == 0 && self.uncertain)
+            .then(|| self.rejections().find_map(cause).unwrap_or(Undecided::PlacementUnknown))
     }
 
     /// Names pods whose bind calls are about to come and would settle what is uncertain.

@@ -66,6 +66,9 @@ pub struct Entry {
     pub pod: Arc<Pod>,
     /// How far it has come.
     pub phase: Phase,
+    /// The domain that its group was to be in when it was let in: a topology key and its value. `None` if there was none, or
+    /// if nodes have changed domains since.
+    pub domain: Option<(Name, Name)>,
     /// Whether somebody already waited for its bind call in vain. It may come late (volumes, permits) or never, and
     /// is not worth waiting for again.
     pub overdue: bool,
@@ -205,8 +208,10 @@ impl Ledger {
             Some(node) => Phase::Assumed { node, binding: false },
             None => Phase::Offered,
         };
+        let group = pod.group.as_ref().and_then(|membership| self.reservations.of(&membership.group));
         let entry = Entry {
             phase,
+            domain: group.and_then(|kept| kept.domain.clone()),
             overdue: false,
             prior_failure: pod.failed_attempt,
             is_watch_behind: pod.failed_attempt.is_some(),
@@ -219,6 +224,13 @@ impl Ledger {
     /// Filter found no node for the pod, so whatever was decided before is void.
     pub fn withdraw(&mut self, uid: &str) -> Option<DropCause> {
         self.entries.remove(uid).map(|_| DropCause::Refiltered)
+    }
+
+    /// Nodes have changed domains: who was let in before may come to another one.
+    pub fn forget_domains(&mut self) {
+        for (_, entry) in self.entries.iter_mut().filter(|(_, entry)| entry.domain.is_some()) {
+            entry.domain = None;
+        }
     }
 
     /// The same pod, seen with other eyes.
@@ -245,7 +257,9 @@ impl Ledger {
         } else {
             let overdue = false;
             let prior_failure = pod.failed_attempt;
-            let entry = Entry { phase, overdue, prior_failure, is_watch_behind: false, deadline, pod };
+            let domain = None;
+            let entry =
+                Entry { phase, domain, overdue, prior_failure, is_watch_behind: false, deadline, pod };
             self.entries.insert(entry.pod.uid.clone(), entry);
         }
     }

@@ -73,6 +73,12 @@ impl Reason {
                  they have all been created.",
                 "Create all members at once, or correct the group's size.",
             ),
+            Reason::MemberVolumeUnknown => entry(
+                "A member that waits uses a claim that does not exist, is not bound although it does not wait for a pod, or is \
+                 bound to a volume that is not there: nobody can tell where it will have to be, and kube-scheduler would not let \
+                 it in. The group begins only when that is known.",
+                "Nothing, if the claim is about to be bound; otherwise `kubectl describe pvc` tells what it waits for.",
+            ),
             Reason::OutsideSample => entry(
                 "kube-scheduler offers a sample of the nodes, and the group's room is on others.",
                 "Nothing: the pod is nominated to a node of its group's domain and tried again within seconds.",
@@ -202,6 +208,10 @@ impl Undecided {
             Undecided::MembersNotCreated => entry(
                 "The pod's group is to have more members than there are, and nobody tells what the others will ask for.",
                 "Create all members at once, or correct the group's size. kube-scheduler tries again after its backoff.",
+            ),
+            Undecided::MemberVolumeUnknown => entry(
+                "A waiting member of the pod's group uses a claim that does not exist or is not bound yet.",
+                "Nothing, if it is about to be; otherwise `kubectl describe pvc`. kube-scheduler tries again after its backoff.",
             ),
             Undecided::DecisionTimeout => entry(
                 "The decision would have taken longer than `server.timeouts.decision`.",

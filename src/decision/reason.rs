@@ -75,6 +75,8 @@ reasons! {
     GroupDomainUnknown: REPLICA_GROUP, Undecided;
     /// Members of the group do not exist yet, and nothing tells what they will ask for.
     MembersNotCreated: REPLICA_GROUP, Undecided;
+    /// The volume of a member is not bound yet, or not known: nobody can tell where the group has to be.
+    MemberVolumeUnknown: REPLICA_GROUP, Undecided;
     /// The group has room, but on none of the nodes that kube-scheduler offers: it looked at a sample.
     OutsideSample: REPLICA_GROUP, Undecided;
     /// kube-scheduler sees room for the member on the node, and the watch does not.
@@ -141,6 +143,17 @@ impl Reason {
     pub const fn is_certain(self) -> bool {
         matches!(self.nature(), Nature::Final | Nature::Resolvable)
     }
+
+    /// Whether it is so whoever is evicted, though it may change soon.
+    pub const fn outlasts_evictions(self) -> bool {
+        matches!(
+            self,
+            Reason::MembersNotCreated
+                | Reason::MemberVolumeUnknown
+                | Reason::GroupDomainUnknown
+                | Reason::OutsideSample
+        )
+    }
 }
 
 impl Reason {
@@ -154,6 +167,7 @@ impl Reason {
             | Reason::GroupUndecided
             | Reason::GroupDomainUnknown
             | Reason::MembersNotCreated
+            | Reason::MemberVolumeUnknown
             | Reason::CacheContradicted
             | Reason::OutsideSample
             | Reason::ReservationUndecided => 0,
@@ -200,6 +214,8 @@ pub enum Undecided {
     PlacementUnknown,
     /// What the rest of the pod's group will ask for is not known yet.
     MembersNotCreated,
+    /// Where the volume of a member of the pod's group is, is not known yet.
+    MemberVolumeUnknown,
     /// The decision would have taken longer than it may.
     DecisionTimeout,
     /// A policy failed.
@@ -208,11 +224,12 @@ pub enum Undecided {
 
 impl Undecided {
     /// Every cause, for metrics that exist from the start and for the docs.
-    pub const ALL: [Undecided; 6] = [
+    pub const ALL: [Undecided; 7] = [
         Undecided::CacheNotSynced,
         Undecided::CacheStale,
         Undecided::PlacementUnknown,
         Undecided::MembersNotCreated,
+        Undecided::MemberVolumeUnknown,
         Undecided::DecisionTimeout,
         Undecided::InternalError,
     ];
@@ -224,6 +241,7 @@ impl Undecided {
             Undecided::CacheStale => "CacheStale",
             Undecided::PlacementUnknown => "PlacementUnknown",
             Undecided::MembersNotCreated => "MembersNotCreated",
+            Undecided::MemberVolumeUnknown => "MemberVolumeUnknown",
             Undecided::DecisionTimeout => "DecisionTimeout",
             Undecided::InternalError => "InternalError",
         }

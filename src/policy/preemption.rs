@@ -90,7 +90,7 @@ fn weigh(
         Victims::Known(victims) => victims,
     };
     match decision.rejection(at) {
-        Some(reason) if reason.is_certain() => Err(Fate::Refused),
+        Some(reason) if reason.is_certain() || reason.outlasts_evictions() => Err(Fate::Refused),
         Some(_) => Err(Fate::Undecided),
         None => Ok(Cost::of(victims, candidate.budget_violations, question.view)),
     }

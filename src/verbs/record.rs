@@ -37,7 +37,7 @@ impl Verbs {
         if let Some(undecided) = decision.undecided() {
             self.record_undecided(called.key(), undecided);
             // It may stay so until somebody does something about it.
-            if undecided == Undecided::MembersNotCreated {
+            if matches!(undecided, Undecided::MembersNotCreated | Undecided::MemberVolumeUnknown) {
                 self.group_events.filtered(pod, decision, snapshot.view());
             }
         } else {

@@ -188,9 +188,13 @@ impl View {
         match object {
             Object::Node(node) => {
                 let (known, name) = (self.node(&node.name).cloned(), node.name.clone());
+                let is_new = known.is_none();
                 let is_other = known.is_none_or(|known| known != node);
                 if self.hosts.set_node(node) {
                     self.topologies.clear();
+                    if !is_new {
+                        self.ledger.forget_domains();
+                    }
                 }
                 if is_other {
                     self.outdate_groups_on(&name);

@@ -17,6 +17,20 @@ pub(super) struct Volumes {
 }
 
 impl Volumes {
+    /// Whether it is known where a claim lets a pod be. If not, kube-scheduler would not let its pods in either: the claim or
+    /// its volume is missing, or is to be bound without regard to pods and is not yet.
+    fn is_settled(&self, namespace: &Name, claim: &Name) -> bool {
+        let key = ObjectKey { namespace: namespace.clone(), name: claim.clone() };
+        let named = |name: &Name| ObjectKey { namespace: Name::from(""), name: name.clone() };
+        self.claims.get(&key).is_some_and(|claim| match (&claim.volume, &claim.class) {
+            (Some(volume), _) => self.persistent.get(&named(volume)).is_some(),
+            (None, Some(class)) => {
+                self.classes.get(&named(class)).is_some_and(|class| class.waits_for_consumer)
+            }
+            (None, None) => false,
+        })
+    }
+
     /// Where a claim lets a pod be. One that is bound: where its volume can be reached. One that waits for its first pod:
     /// where a volume can be made. Anywhere, if it is to be bound without regard to pods: until then kube-scheduler lets
     /// none of its pods in, and nobody knows where the volume will be. The same goes for one that does not exist yet.
@@ -76,6 +90,11 @@ impl View {
         self.volume_affinity(&pod.key.namespace, pod.claims())
     }
 
+    /// Whether it is known where all of a pod's volumes are, or can be made.
+    pub fn knows_volumes_of(&self, pod: &Pod) -> bool {
+        pod.claims().iter().all(|claim| self.volumes.is_settled(&pod.key.namespace, claim))
+    }
+
     /// The slot of a member on a host.
     pub fn slot_of(&self, pod: &Pod, host: &Name) -> Slot {
         Slot { volumes: self.volume_affinity_of(pod), ..Slot::of(pod, host) }
@@ -120,6 +139,8 @@ mod tests {
             for text in [volume, &late, &early, &claim] {
                 view.apply(Change::Upsert(object(text)));
             }
+            let settled = view.volumes.is_settled(&"ns".into(), &"c".into());
+            assert_eq!(settled, matches!(name, "bound" | "waits for a pod"), "{name}");
             let found = view.volume_affinity(&"ns".into(), &[Name::from("c")]);
             let allows = |rack: &str| {
                 let node = node("n").label("rack", rack).build();

@@ -87,10 +87,35 @@ fn volumes_that_are_still_to_be_made_count_where_that_is_limited() {
     let mut members = group("g", 4);
     members[3] = using(members[3].clone(), "data");
     let unbound = claim("data", &json!({"storageClassName": "fast"}));
-    for (mode, expected) in [("WaitForFirstConsumer", "wide"), ("Immediate", "tight")] {
-        let stage = racks(4, 9).with(class(mode)).with(unbound.clone()).open();
+    let stage = racks(4, 9).with(class("WaitForFirstConsumer")).with(unbound.clone()).open();
+    stage.see(&members);
+    assert_eq!(stage.racks(&members[0]), ["wide"]);
+}
+
+#[test]
+fn a_group_begins_once_it_is_known_where_the_volumes_of_its_members_are() {
+    let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+        "provisioner": "x", "volumeBindingMode": "Immediate"});
+    let unbound = claim("data", &json!({"storageClassName": "fast"}));
+    let mut members = group("g", 4);
+    members[3] = using(members[3].clone(), "data");
+    for (name, scene) in [
+        ("no claim", racks(4, 9)),
+        ("a claim that is bound whoever uses it, and is not yet", racks(4, 9).with(class).with(unbound)),
+        ("a volume that is not there", racks(4, 9).with(bound("data", "v"))),
+    ] {
+        let stage = scene.open();
         stage.see(&members);
-        assert_eq!(stage.racks(&members[0]), [expected], "{mode}");
+        let error = "berth: the volume of a member of the replica group is not known yet";
+        assert_eq!(stage.filter(&members[0])["Error"], error, "{name}");
+        let low: [(&str, &[&str]); 1] = [("wide-0", &["x"])];
+        stage.see(&[on(&single("x"), "wide-0")]);
+        assert!(
+            stage.preempt(&with_spec(members[0].clone(), "priority", json!(100)), &low).is_empty(),
+            "{name}"
+        );
+        stage.see(&[volume_in("v", "wide"), bound("data", "v")]);
+        assert_eq!(stage.racks(&members[0]), ["wide"], "{name}");
     }
 }
 

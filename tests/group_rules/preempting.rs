@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, group, on, pod, single, with_spec};
+use crate::scene::{RACK, Scene, group, on, pod, rack_of, single, with_spec};
 
 fn urgent(pods: Vec<Value>) -> Vec<Value> {
     pods.into_iter().map(|pod| with_spec(pod, "priority", json!(100))).collect()
@@ -25,6 +25,12 @@ fn full_but_for(free: usize) -> Scene {
         );
     }
     scene
+}
+
+fn node_like(name: &str, rack: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "labels": {RACK: rack, "kubernetes.io/hostname": name}},
+        "status": {"allocatable": {"cpu": "1", "pods": "110"}}})
 }
 
 #[test]
@@ -109,4 +115,69 @@ fn a_group_does_not_evict_its_own_members() {
     members[2] = with_spec(members[2].clone(), "priority", json!(100));
     let stage = Scene::new().rack("a", 2).running(&members[0], "a-0").running(&members[1], "a-1").open();
     assert!(stage.preempt(&members[2], &[("a-0", &["g-0"])]).is_empty());
+}
+
+#[test]
+fn nobody_is_evicted_for_a_group_that_would_be_refused_all_the_same() {
+    let candidates: [(&str, &[&str]); 2] = [("low-0", &["l0"]), ("low-2", &["l2"])];
+    let members = urgent(group("g", 3));
+    let meek = |pod: &Value| with_spec(pod.clone(), "preemptionPolicy", json!("Never"));
+    let alone = |pod: &Value| {
+        let mut pod = pod.clone();
+        pod["metadata"]["ownerReferences"] = json!([]);
+        pod
+    };
+
+    let stage = full().open();
+    stage.see(&members);
+    assert_eq!(stage.preempt(&members[0], &candidates).len(), 2, "the others may evict, too");
+
+    let stage = full().open();
+    stage.see(&[members[0].clone(), meek(&members[1]), meek(&members[2])]);
+    assert!(stage.preempt(&members[0], &candidates).is_empty(), "the others may not");
+
+    let stage = full().settings("{limits: {slotsPerNamespace: 2}}").open();
+    stage.see(&members);
+    assert!(stage.preempt(&members[0], &candidates).is_empty(), "as many slots are not kept");
+
+    let stage = full().open();
+    stage.see(&[alone(&members[0])]);
+    assert!(stage.preempt(&alone(&members[0]), &candidates).is_empty(), "the others may never come");
+}
+
+#[test]
+fn members_that_may_evict_nobody_need_room_that_is_there_once_the_victims_are_gone() {
+    let members = urgent(group("g", 3));
+    let meek = |pod: &Value| with_spec(pod.clone(), "preemptionPolicy", json!("Never"));
+    let candidates: [(&str, &[&str]); 2] = [("low-0", &["l0"]), ("high-0", &["h0"])];
+    let stage = full().with(node_like("low-3", "low")).with(node_like("low-4", "low")).open();
+    stage.see(&[members[0].clone(), meek(&members[1]), meek(&members[2])]);
+    assert_eq!(stage.preempt(&members[0], &candidates), ["low-0"]);
+}
+
+#[test]
+fn all_members_of_a_group_evict_in_one_rack() {
+    let members = urgent(group("g", 3));
+    let mut scene = Scene::new().rack("a", 3).rack("b", 3);
+    for (rack, at) in [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1), ("b", 2)] {
+        scene = scene.running(&single(&format!("{rack}{at}")), &format!("{rack}-{at}"));
+    }
+    let candidates: [(&str, &[&str]); 4] =
+        [("a-0", &["a0"]), ("a-1", &["a1"]), ("b-0", &["b0"]), ("b-1", &["b1"])];
+    let stage = scene.open();
+    stage.see(&members);
+    let racks = |pod: &Value| -> Vec<String> {
+        let mut racks: Vec<_> = stage.preempt(pod, &candidates).iter().map(|node| rack_of(node)).collect();
+        racks.dedup();
+        racks
+    };
+    let first = racks(&members[0]);
+    assert_eq!(first.len(), 1);
+    assert_eq!(racks(&members[1]), first, "nothing tells where the first one evicts");
+    // kube-scheduler took a node of the other rack before: everybody follows.
+    let other = if first[0] == "a" { "b" } else { "a" };
+    let mut nominated = members[0].clone();
+    nominated["status"]["nominatedNodeName"] = json!(format!("{other}-0"));
+    stage.see(&[nominated]);
+    assert_eq!(racks(&members[1]), [other]);
 }

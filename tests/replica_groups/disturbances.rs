@@ -2,6 +2,7 @@
 
 use berth::model::{Kind as ObjectKind, ObjectKey};
 
+use crate::truth::Pod;
 use crate::watch::{Event, News};
 use crate::world::World;
 
@@ -70,7 +71,12 @@ impl World<'_> {
     /// Groups on the node may end up in pieces, and others may lose room they count on.
     fn disturb(&mut self, node: &str) {
         for at in 0..self.truth.groups.len() {
-            let there = self.placed_members(at).any(|(_, place)| place == node);
+            // Berth may not know yet of one that is leaving.
+            let is_there = |pod: &Pod| {
+                pod.node.as_deref() == Some(node) && pod.part.as_ref().is_some_and(|part| part.group == at)
+            };
+            let there = self.placed_members(at).any(|(_, place)| place == node)
+                || self.truth.pods.values().any(is_there);
             let begun = self.has_begun(at);
             let record = &mut self.truth.groups[at].record;
             record.disturbed |= there;

@@ -37,6 +37,12 @@ pub fn priority_classes() -> impl Iterator<Item = Value> {
     })
 }
 
+/// Volumes are made where their first pod goes.
+pub fn storage_class() -> Value {
+    json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "late"}, "provisioner": "x",
+        "volumeBindingMode": "WaitForFirstConsumer"})
+}
+
 /// The object behind the groups of a set, if there is one.
 pub fn set(set: &SetSpec) -> Option<Value> {
     let mut said = Map::new();
@@ -85,7 +91,8 @@ pub fn claim(claim: &Claim) -> Vec<Event> {
     });
     let name = volume.as_ref().map(|(name, _)| name.clone());
     let object = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"namespace": claim.namespace, "name": claim.name}, "spec": {"volumeName": name}});
+        "metadata": {"namespace": claim.namespace, "name": claim.name},
+        "spec": {"volumeName": name, "storageClassName": "late"}});
     let volume = volume.map(|(_, volume)| Event::Shown(ObjectKind::PersistentVolume, volume.to_string()));
     let claim = Event::Shown(ObjectKind::PersistentVolumeClaim, object.to_string());
     volume.into_iter().chain([claim]).collect()

@@ -266,5 +266,7 @@ fn everything(truth: &Truth) -> Vec<Event> {
     let claims = truth.claims.iter().flat_map(objects::claim);
     let classes =
         objects::priority_classes().map(|class| Event::Shown(ObjectKind::PriorityClass, class.to_string()));
+    let storage = [Event::Shown(ObjectKind::StorageClass, objects::storage_class().to_string())];
+    let classes = classes.chain(storage);
     nodes.chain(classes).chain(sets).chain(claims).chain(pods).collect()
 }

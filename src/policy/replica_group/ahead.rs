@@ -61,7 +61,9 @@ fn first<'a>(view: &'a View, settings: &Settings, group: &GroupKey) -> Option<&'
     let first = view.waiting_members(group).min_by(|a, b| a.key.cmp(&b.key))?;
     let size = view.group_size(first).filter(|size| *size <= settings.most_members)?;
     let untouched = view.placed_members(group).len() == 0 && !view.ledger().has_member_of(group);
-    (untouched && view.waiting_members(group).len() >= size as usize).then_some(first)
+    let has_come = view.waiting_members(group).len() >= size as usize;
+    let is_known = || view.waiting_members(group).all(|pod| view.knows_volumes_of(pod));
+    (untouched && has_come && is_known()).then_some(first)
 }
 
 #[cfg(test)]

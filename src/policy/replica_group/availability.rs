@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::ledger::{HeldSlots, Reservation};
+use crate::ledger::{Entry, HeldSlots, Reservation};
 use crate::model::{GroupKey, Pod, Uid, Used};
 use crate::view::{Host, View};
 
@@ -97,9 +97,13 @@ impl<'a> Availability<'a> {
         slots.iter().filter(move |held| this.respects(&held.group, held.priority))
     }
 
-    /// Whether a pod in flight counts already, by a slot of its group on a host.
-    pub fn counts_slot_of(&self, pod: &Pod, host: &Host) -> bool {
-        self.respected_slots(&host.name).any(|held| is_of(pod, &held.group))
+    /// Whether a pod in flight counts already, by a slot for such as it on a host. One for another member of its group will
+    /// do no longer once it is there.
+    pub fn counts_slot_of(&self, entry: &Entry, host: &Host) -> bool {
+        let mut held = self.respected_slots(&host.name).filter(|held| is_of(&entry.pod, &held.group));
+        let Some(slots) = held.next().map(|held| &held.slots) else { return false };
+        let own = self.view.slot_of(&entry.pod, &host.name);
+        slots.iter().any(|slot| slot.suits_member_of(&own))
     }
 
     /// Whether what is reserved for a group counts as used.

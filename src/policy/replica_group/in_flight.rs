@@ -50,12 +50,8 @@ impl<'a> InFlight<'a> {
 
     /// Pods of others that may be going to the domain of this value.
     pub fn towards<'s>(&'s self, domain: Option<&'s Name>) -> impl Iterator<Item = &'a Entry> + 's {
-        let reservations = self.view.ledger().reservations();
         let elsewhere = move |entry: &Entry| {
-            let membership = entry.pod.group.as_ref();
-            let reservation = membership.and_then(|membership| reservations.of(&membership.group));
-            let fixed = reservation.and_then(|reservation| reservation.domain.as_ref());
-            fixed.is_some_and(|(key, value)| {
+            entry.domain.as_ref().is_some_and(|(key, value)| {
                 Some(key) == self.key && domain.is_some() && Some(value) != domain
             })
         };

@@ -234,19 +234,53 @@ impl Member<'_, '_> {
         }
     }
 
-    /// An eviction is worth it where the whole group will then fit, lower-priority pods leaving for the other members too.
+    /// An eviction is worth it where the whole group will then fit, lower-priority pods leaving for the other members too, if
+    /// these may evict anybody. All members evict in one domain.
     fn judge_evictions(&self, hosts: &[Option<HostId>], decision: &mut Decision) {
+        if self.search.would_be_beyond_limit() {
+            decision.reject_all(Reason::NamespaceSlotsUsedUp);
+            return;
+        }
+        let chosen = self.domain_to_evict_in(hosts);
         let mut after_evictions = AfterEvictions::new(&self.search);
         for (at, host) in hosts.iter().enumerate() {
             let (Some(host), place) = (*host, self.place(*host)) else { continue };
             match place {
+                Ok(domain) if chosen.is_some() && domain != chosen => {
+                    decision.reject(at, Reason::OutsideGroupDomain);
+                }
                 Ok(domain) => {
-                    if !after_evictions.fits(domain, host) {
+                    let fits = if self.search.members.may_preempt {
+                        after_evictions.fits(domain, host)
+                    } else {
+                        self.search.fits_without(self.question.evicted_from(at), host)
+                    };
+                    if !fits {
                         decision.reject(at, self.reason(Obstacle::Room));
                     }
                 }
                 Err(reason) => decision.reject(at, reason),
             }
+        }
+    }
+
+    /// Where a group evicts of which nobody has a place yet: kube-scheduler evicts for one pod at a time, and would do so here for
+    /// one and there for the next. `None` if it does not matter, or cannot be told.
+    fn domain_to_evict_in(&self, hosts: &[Option<HostId>]) -> Option<DomainId> {
+        let search = &self.search;
+        let is_free = search.required.is_some() && search.anchor.is_none() && search.members.missing() > 1;
+        if !is_free || !search.members.may_preempt {
+            return None;
+        }
+        let fits = |domain: &DomainId| search.fits(Some(*domain), Assumption::LowerPriorityGone);
+        if let Some(intended) = search.intended.filter(fits) {
+            return Some(intended);
+        }
+        let mut open = vec![false; self.question.view.host_numbers()];
+        hosts.iter().flatten().for_each(|host| open[host.index()] = true);
+        match search.run(Assumption::LowerPriorityGone, Some(&open)) {
+            Outcome::Found(plan) => plan.domain,
+            Outcome::Undecided(_) | Outcome::None => None,
         }
     }
 }

@@ -190,6 +190,13 @@ impl<'a> Members<'a> {
         self.undescribed > 0 && self.placed.is_empty()
     }
 
+    /// Whether nobody is in place yet, and nobody knows where the volume of a member is that waits beside the one that asks.
+    /// With a group that has begun, the others go where it is in any case.
+    pub fn begins_without_volumes(&self, asking: &Pod, view: &View) -> bool {
+        let mut others = view.waiting_members(&self.membership.group).filter(|pod| pod.uid != asking.uid);
+        self.placed.is_empty() && others.any(|pod| !view.knows_volumes_of(pod))
+    }
+
     /// How many have no place.
     pub fn missing(&self) -> usize {
         self.missing.iter().map(|class| class.count).sum()

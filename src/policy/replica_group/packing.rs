@@ -302,13 +302,21 @@ impl<'a, 's> DomainPacking<'a, 's> {
 
     /// The hosts to which the member that asks could go, all others keeping theirs. Its own is one of those of its
     /// class: it may have any of them. kube-scheduler knows who is in flight to the host, but not what is reserved there:
-    /// where it sees more room than there is, those in flight, who can take `lost` places, must leave some.
+    /// where it sees more room than there is, or slots of others, those in flight, who can take `lost` places, must leave
+    /// some.
     pub fn hosts_for_asking(&self, lost: usize) -> Vec<HostId> {
         let Some(asking) = self.problem.members.asking else { return Vec::new() };
-        let mut own = vec![0_usize; self.nodes.len()];
-        for (_, at) in self.assigned.iter().filter(|(class, _)| *class == asking) {
-            own[at.0] += 1;
+        let (mut own, mut others) = (vec![0_usize; self.nodes.len()], vec![false; self.nodes.len()]);
+        for (class, at) in &self.assigned {
+            if *class == asking {
+                own[at.0] += 1;
+            } else {
+                others[at.0] = true;
+            }
         }
+        let has_slots_of_others = |at: &Position, host: &Host| {
+            others[at.0] || self.problem.availability.respected_slots(&host.name).next().is_some()
+        };
         let takes = |at: &Position| {
             let NodeCapacity { host, node, open, .. } = self.node(*at);
             if !open {
@@ -316,7 +324,9 @@ impl<'a, 's> DomainPacking<'a, 's> {
             }
             let room = own[at.0] + self.capacity(asking, *at);
             let seen = self.problem.members.class(asking).demand().capacity(node, &host.used);
-            let all_is_seen = usize::try_from(seen).unwrap_or_default() <= room;
+            let all_is_seen = usize::try_from(seen).unwrap_or_default() <= room
+                // Those in flight were let in beside the slots as they are.
+                && (own[at.0] > 0 || lost == 0 || !has_slots_of_others(at, host));
             room > 0 && (all_is_seen || room > lost)
         };
         self.positions().filter(takes).map(|at| self.node(at).id).collect()

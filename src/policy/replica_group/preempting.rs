@@ -1,11 +1,15 @@
 //! Whether a group fits once lower-priority pods are gone, with the member that asks on a certain host.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::availability::Assumption;
 use super::host_set::HostSet;
-use super::search::Search;
+use super::members::Members;
+use super::search::{Outcome, Search};
 use super::subgroups;
+use crate::model::{Kind, Pod};
+use crate::view::change::Change;
 use crate::view::{DomainId, HostId};
 
 /// What is found about each domain on the way, for kube-scheduler names many candidates of one.
@@ -52,6 +56,26 @@ impl<'a, 's> AfterEvictions<'a, 's> {
         let fits = subgroups::assign(set, problem).is_some();
         self.open[host.index()] = false;
         fits
+    }
+}
+
+impl Search<'_> {
+    /// Whether everybody fits once these pods are gone, and nobody else, the member that asks being on `host`: for groups
+    /// some of whose members may not evict anybody.
+    pub(super) fn fits_without(&self, victims: &[Arc<Pod>], host: HostId) -> bool {
+        let Some(asking) = self.asking else { return false };
+        let mut view = self.view.clone();
+        let gone = victims.iter().map(|victim| Change::Remove(Kind::Pod, victim.key.clone()));
+        gone.for_each(|change| {
+            view.apply(change);
+        });
+        let mut open = vec![false; view.host_numbers()];
+        open[host.index()] = true;
+        let members = Members::of(asking, &view, self.budget);
+        let search = members
+            .as_ref()
+            .and_then(|members| Search::new(members, Some(asking), &view, self.settings, self.budget));
+        search.is_some_and(|search| matches!(search.run(Assumption::Nothing, Some(&open)), Outcome::Found(_)))
     }
 }
 

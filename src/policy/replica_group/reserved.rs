@@ -117,7 +117,7 @@ fn fits_beside<'a>(
 ) -> bool {
     let Some(node) = host.node.as_ref() else { return true };
     let mut used = availability.used(host);
-    for other in in_flight.iter().filter(|other| !availability.counts_slot_of(&other.pod, host)) {
+    for other in in_flight.iter().filter(|other| !availability.counts_slot_of(other, host)) {
         used.to_mut().arrive(&other.pod.requests);
     }
     for victim in question.evicted_from(candidate) {

@@ -64,7 +64,7 @@ pub struct Search<'a> {
     /// The domain that is meant for it: slots are reserved there, or room was made there.
     pub(super) intended: Option<DomainId>,
     pub(super) in_flight: InFlight<'a>,
-    budget: &'a Budget,
+    pub(super) budget: &'a Budget,
     exclusion: Exclusion,
     own_hosts: OwnHosts,
     taken_by_others: OnceCell<HashSet<DomainId>>,
@@ -383,6 +383,12 @@ impl<'a> Search<'a> {
         let own = &self.members.membership.group;
         let reservations = self.view.ledger().reservations();
         plan.reservation.slots.len() + reservations.slots_beside(own) > self.settings.most_slots
+    }
+
+    /// Whether any plan would.
+    pub(super) fn would_be_beyond_limit(&self) -> bool {
+        let beside = self.view.ledger().reservations().slots_beside(&self.members.membership.group);
+        self.members.missing() + beside > self.settings.most_slots
     }
 
     /// The value of a domain of the required topology.

@@ -101,13 +101,23 @@ impl World<'_> {
         pod.is_some_and(|pod| pod.leaving && pod.part.as_ref().is_some_and(|part| part.group == group))
     }
 
+    /// Whether members are where others cannot follow: on a node that is gone, or that was moved to another domain.
+    fn is_stranded(&self, group: usize) -> bool {
+        let level = self.truth.set_of(group).required;
+        let place = |node: &String| {
+            let node = self.truth.nodes.get(node)?;
+            Some(level.map(|level| node.domain(level).map(str::to_owned)))
+        };
+        let mut places = self.truth.bound_members(group).map(|(_, node)| place(node));
+        let first = places.next();
+        first.is_some_and(|first| first.is_none() || places.any(|place| place != first))
+    }
+
     /// A member was bound that had been let in at `since`.
     pub fn remember_progress(&mut self, pod: &Pod, since: Duration) {
         let Some(part) = &pod.part else { return };
         let whole = self.truth.is_whole(part.group);
-        // One whose node is gone will have to find another place, which nobody has kept.
-        let nodes = &self.truth.nodes;
-        let stranded = self.truth.bound_members(part.group).any(|(_, node)| !nodes.contains_key(node));
+        let stranded = self.is_stranded(part.group);
         let record = &mut self.truth.groups[part.group].record;
         record.progress = record.progress.max(since);
         record.excused &= !whole || stranded;
