@@ -83,6 +83,8 @@ pub struct View {
     outdated: HashSet<Arc<GroupKey>>,
     /// Groups for which there was not all the room that they are owed.
     short: HashSet<Arc<GroupKey>>,
+    /// Those of them that may find room by now. They are looked at a few at a time: anybody can claim to be a group.
+    hopeful: HashSet<Arc<GroupKey>>,
     counters: Counters,
     topologies: Topologies,
     /// What has been changed since somebody wanted to know; absent in a published view.
@@ -257,6 +259,11 @@ impl View {
     /// Groups whose members have changed since what is owed to them was last worked out.
     pub fn outdated_groups(&self) -> impl ExactSizeIterator<Item = &Arc<GroupKey>> {
         self.outdated.iter()
+    }
+
+    /// Groups that went short and may find room by now.
+    pub fn hopeful_groups(&self) -> impl ExactSizeIterator<Item = &Arc<GroupKey>> {
+        self.hopeful.iter()
     }
 
     /// Two views with the same number that the store published recognise every pod as a member of the same group, with

@@ -181,6 +181,11 @@ impl Reason {
             Reason::TooManySubgroups => {
                 entry("The group has more than 256 subgroups.", "Make subgroups larger, or divide the group.")
             }
+            Reason::TooManyAffinityTerms => entry(
+                "A member has more than 16 terms of required affinity to other pods, or more than 256 values in them, or the members have \
+                 more than 16 different lists of such terms.",
+                "Use fewer terms and values; a label that the pods have in common does for many values.",
+            ),
             Reason::TooManyAntiAffinityTerms => entry(
                 "A member has more than 16 terms of required anti-affinity, or all members together name more than 16 topology keys in them.",
                 "Use fewer terms; one selector can match several values.",

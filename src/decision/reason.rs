@@ -131,6 +131,8 @@ reasons! {
     TooManySubgroups: REPLICA_GROUP, Final;
     /// The members have more terms of required anti-affinity, or name more topology keys in them, than are looked at.
     TooManyAntiAffinityTerms: REPLICA_GROUP, Final;
+    /// Members of the group have too many terms of required affinity, or too many values in them.
+    TooManyAffinityTerms: REPLICA_GROUP, Final;
 }
 
 impl Reason {
@@ -198,6 +200,7 @@ impl Reason {
             | Reason::InvalidTopologyKey
             | Reason::TooManyUnlikeMembers
             | Reason::TooManySubgroups
+            | Reason::TooManyAffinityTerms
             | Reason::TooManyAntiAffinityTerms => 6,
         }
     }

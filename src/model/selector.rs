@@ -33,6 +33,14 @@ impl Requirement {
         }
     }
 
+    /// The values that it names.
+    pub fn values(&self) -> &[Name] {
+        match self {
+            Requirement::In(_, values) | Requirement::NotIn(_, values) => values,
+            _ => &[],
+        }
+    }
+
     fn holds(&self, labels: &Labels) -> bool {
         match self {
             Requirement::In(key, values) => labels.get(key).is_some_and(|value| values.contains(value)),

@@ -72,7 +72,7 @@ impl Verbs {
             snapshot = self.store.write(|view| view.withdraw(called.uid()));
         }
         loop {
-            if snapshot.view().outdated_groups().len() > 0 {
+            if owed::is_outdated(snapshot.view()) {
                 snapshot = self.bring_reservations_up_to_date()?;
             }
             let pod = called.seen_by(snapshot.view());

@@ -1,6 +1,7 @@
 //! Keeps what is reserved for groups in line with what is seen of their members.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::Verbs;
 use super::off_loop::off_the_event_loop;
@@ -14,6 +15,13 @@ use crate::view::View;
 
 /// How often what is owed is worked out in a row. The rest is left to the next decision.
 const MOST_ROUNDS: usize = 4;
+
+/// How many of the groups that went short are looked at again before a decision. There may be many of them, made up by
+/// somebody: whoever asks must not pay for all.
+const MOST_HOPEFUL: usize = 8;
+
+/// So many times as long as it took to look at some of them nothing is done about the others.
+const REST: u32 = 4;
 
 impl Verbs {
     /// Works out anew what is owed to groups whose members have changed. No decision is made before that.
@@ -33,12 +41,17 @@ impl Verbs {
         let mut changes = self.store.subscribe();
         loop {
             let snapshot = self.store.snapshot();
+            let began = Instant::now();
             // Half a cluster tells nothing about what is missing.
-            let is_due = snapshot.view().outdated_groups().len() > 0 && self.trust_cache(&snapshot).is_ok();
-            if is_due && self.bring_reservations_up_to_date().is_err() {
-                tracing::error!("reservations of replica groups could not be worked out");
+            let is_due = is_outdated(snapshot.view()) && self.trust_cache(&snapshot).is_ok();
+            if is_due {
+                if self.bring_reservations_up_to_date().is_err() {
+                    tracing::error!("reservations of replica groups could not be worked out");
+                }
+                tokio::time::sleep(began.elapsed() * REST).await;
             }
-            if changes.next().await.is_none() {
+            let is_left = is_due && is_outdated(self.store.snapshot().view());
+            if !is_left && changes.next().await.is_none() {
                 return;
             }
         }
@@ -51,11 +64,20 @@ pub(super) fn life(config: &Config) -> Life {
     Life { without_progress: groups.reservation_ttl.0, longest: groups.limits.longest_reservation.0 }
 }
 
-/// Works out what is owed to groups whose members have changed. It is tried once, even if a policy panics.
+/// Whether groups have to be looked at before a decision.
+pub(super) fn is_outdated(view: &View) -> bool {
+    view.outdated_groups().len() + view.hopeful_groups().len() > 0
+}
+
+/// Works out what is owed to groups whose members have changed, and to some of those that went short and may find room by now.
+/// It is tried once, even if a policy panics.
 pub(super) fn update(view: &mut View, config: &Config, engine: &Engine) -> Result<(), Unanswered> {
     // What one group gives up another may be owed; nobody gives up anything twice.
+    let mut hopeful_left = MOST_HOPEFUL;
     for _ in 0..MOST_ROUNDS {
-        let groups: Vec<Arc<GroupKey>> = view.outdated_groups().cloned().collect();
+        let hopeful = view.hopeful_groups().take(hopeful_left);
+        let groups: Vec<Arc<GroupKey>> = view.outdated_groups().chain(hopeful).cloned().collect();
+        hopeful_left = hopeful_left.saturating_sub(view.hopeful_groups().len());
         if groups.is_empty() {
             break;
         }

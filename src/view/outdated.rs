@@ -71,7 +71,7 @@ impl View {
     /// not what they were.
     pub(super) fn outdate_incomplete_groups(&mut self, is_concerned: impl Fn(&GroupKey) -> bool) {
         let reserved = self.ledger.reservations().iter().map(|kept| &kept.group);
-        let incomplete = reserved.chain(&self.short).filter(|group| is_concerned(group));
+        let incomplete = reserved.chain(self.short_groups()).filter(|group| is_concerned(group));
         let incomplete: Vec<_> = incomplete.cloned().collect();
         for group in incomplete {
             self.outdate(&group);
@@ -80,9 +80,13 @@ impl View {
 
     /// Nothing is owed to a group of which nobody has a place, unless something was reserved for it.
     fn outdate(&mut self, group: &Arc<GroupKey>) {
-        if self.placed_members(group).len() > 0 || self.ledger.reservations().of(group).is_some() {
+        if self.is_owed_anything(group) {
             self.outdated.insert(group.clone());
         }
+    }
+
+    fn is_owed_anything(&self, group: &GroupKey) -> bool {
+        self.placed_members(group).len() > 0 || self.ledger.reservations().of(group).is_some()
     }
 
     /// There is not all the room that a group lacks: it gets none. Whoever else went short may have what it gives up.
@@ -97,14 +101,14 @@ impl View {
         self.short.insert(group);
     }
 
-    /// Groups that are looked at again when room is made.
+    /// Groups that have not got all that they lack.
     pub fn short_groups(&self) -> impl Iterator<Item = &Arc<GroupKey>> {
-        self.short.iter()
+        self.short.iter().chain(&self.hopeful)
     }
 
     /// Whether a pod is under way and groups have gone short, perhaps because of it.
     pub fn may_hold_up_groups(&self, uid: &str) -> bool {
-        !self.short.is_empty() && self.ledger.get(uid).is_some()
+        self.short_groups().next().is_some() && self.ledger.get(uid).is_some()
     }
 
     /// A pod is not under way any more. What is kept for its group may be a mere plan from now on, which gives way to groups
@@ -151,6 +155,7 @@ impl View {
             for group in expired {
                 self.list_group(&group);
                 self.short.remove(&group);
+                self.hopeful.remove(&group);
             }
             self.room_is_made();
         }
@@ -158,9 +163,9 @@ impl View {
 
     /// A pod has left its place, a node has come, slots are kept no more, or nobody is under way any more.
     pub(super) fn room_is_made(&mut self) {
-        if !self.short.is_empty() {
-            for group in std::mem::take(&mut self.short) {
-                self.outdate(&group);
+        for group in std::mem::take(&mut self.short) {
+            if self.is_owed_anything(&group) {
+                self.hopeful.insert(group);
             }
         }
     }
@@ -169,6 +174,7 @@ impl View {
     pub fn mark_up_to_date(&mut self, groups: &[Arc<GroupKey>]) {
         for group in groups {
             self.outdated.remove(group);
+            self.hopeful.remove(group);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::class::Class;
-use crate::model::Name;
 use crate::model::group::Subgroup;
+use crate::model::{AffinityTerm, Name, Selector};
 
 /// Ways in which missing members may differ.
 pub const MOST_CLASSES: usize = 256;
@@ -19,6 +19,12 @@ pub const MOST_TERMS: usize = 16;
 /// Topology keys that all members together may name in those terms. The domains of each are kept in the view.
 pub const MOST_ANTI_AFFINITY_KEYS: usize = 16;
 
+/// Lists of terms of required affinity that unlike members may have in all. The view counts pods for each of them.
+pub const MOST_AFFINITIES: usize = 16;
+
+/// Requirements and values in the selectors of a member's affinity: they are copied for each topology key and namespace.
+pub const MOST_SELECTED: usize = 256;
+
 /// What a group has too many of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
@@ -28,6 +34,8 @@ pub enum Excess {
     Subgroups,
     /// Terms of required anti-affinity, or topology keys in them.
     Terms,
+    /// Terms of required affinity, lists of them, or values in them.
+    AffinityTerms,
     /// Members that do not exist yet, for what is left of the namespace's quotas.
     ForQuota,
 }
@@ -37,30 +45,51 @@ pub fn has_too_many_subgroups(size: u32, subgroup: Option<&Subgroup>) -> bool {
     subgroup.is_some_and(|subgroup| size.div_ceil(subgroup.size.max(1)) > MOST_SUBGROUPS)
 }
 
-/// The topology keys of the members' anti-affinity, grown class by class.
+/// The terms of the members' affinity and anti-affinity, grown class by class.
 #[derive(Default)]
-pub struct AntiAffinityKeys<'a>(HashSet<&'a Name>);
+pub struct Terms<'a> {
+    anti_affinity_keys: HashSet<&'a Name>,
+    affinities: Vec<&'a [AffinityTerm]>,
+}
 
-impl<'a> AntiAffinityKeys<'a> {
-    /// Takes in the terms of a class. False if they are too many.
-    pub fn take_in(&mut self, class: &Class<'a>) -> bool {
-        let terms = class.anti_affinity_terms();
-        if terms.len() > MOST_TERMS {
-            return false;
+impl<'a> Terms<'a> {
+    /// Takes in the terms of a class, unless they are too many.
+    pub fn take_in(&mut self, class: &Class<'a>) -> Result<(), Excess> {
+        let (apart, near) = (class.anti_affinity_terms(), class.affinity_terms());
+        let is_within = apart.len() <= MOST_TERMS && {
+            self.anti_affinity_keys.extend(apart.iter().map(|term| &term.topology_key));
+            self.anti_affinity_keys.len() <= MOST_ANTI_AFFINITY_KEYS
+        };
+        if !is_within {
+            return Err(Excess::Terms);
         }
-        self.0.extend(terms.iter().map(|term| &term.topology_key));
-        self.0.len() <= MOST_ANTI_AFFINITY_KEYS
+        if near.is_empty() || self.affinities.contains(&near) {
+            return Ok(());
+        }
+        self.affinities.push(near);
+        let selectors = near.iter().filter_map(|term| term.selector.as_ref());
+        let selected: usize =
+            selectors.flat_map(Selector::requirements).map(|one| 1 + one.values().len()).sum();
+        let is_within =
+            near.len() <= MOST_TERMS && selected <= MOST_SELECTED && self.affinities.len() <= MOST_AFFINITIES;
+        is_within.then_some(()).ok_or(Excess::AffinityTerms)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::super::members::Members;
-    use super::super::situation::{Situation, apart, cpus, member};
-    use super::{Excess, MOST_ANTI_AFFINITY_KEYS, MOST_CLASSES, MOST_SUBGROUPS, MOST_TERMS};
+    use super::super::situation::{Situation, apart, cpus, member, near};
+    use super::{
+        Excess, MOST_AFFINITIES, MOST_ANTI_AFFINITY_KEYS, MOST_CLASSES, MOST_SELECTED, MOST_SUBGROUPS,
+        MOST_TERMS,
+    };
     use crate::decision::Reason;
     use crate::fixtures::{PodBuilder, pod};
-    use crate::model::Pod;
+    use crate::model::selector::Requirement;
+    use crate::model::{AffinityTerm, Name, Pod, PodConstraints, Selector};
     use crate::policy::Budget;
 
     const LWS: &str = "leaderworkerset.sigs.k8s.io";
@@ -90,6 +119,19 @@ mod tests {
         pod
     }
 
+    /// A member that has to be near pods with a label, by so many terms, each with so many values.
+    fn near_by(at: usize, (terms, values): (usize, usize)) -> Pod {
+        let label = format!("l{at}");
+        let mut pod = near("key", (&label, "v"), member("g", at, 99, 1));
+        let values: Box<[Name]> = (0..values).map(|value| format!("v{value}").as_str().into()).collect();
+        let selector = Selector::from_iter([Requirement::In(label.as_str().into(), values)]);
+        let known = PodConstraints::affinity(pod.constraints.as_ref());
+        let term = AffinityTerm { selector: Some(selector), ..known[0].clone() };
+        let affinity = vec![term; terms].into();
+        pod.constraints = Some(Arc::new(PodConstraints { affinity, ..PodConstraints::default() }));
+        pod
+    }
+
     #[test]
     fn a_group_beyond_a_limit_is_told_so_and_costs_nothing() {
         let unlike = |count: usize| {
@@ -98,6 +140,7 @@ mod tests {
             };
             (1..count).map(unlike).collect::<Vec<_>>()
         };
+        let nearby = |count: usize| (1..=count).map(|at| near_by(at, (1, 1))).collect::<Vec<_>>();
         for (name, asking, others, expected) in [
             (
                 "as many unlike members as there may be",
@@ -112,6 +155,12 @@ mod tests {
             ("one term more", with_terms(0, MOST_TERMS + 1), vec![], Some(Excess::Terms)),
             ("as many keys in all", with_terms(0, 8), vec![with_terms(1, 8)], None),
             ("one key more", with_terms(0, 8), vec![with_terms(1, 9)], Some(Excess::Terms)),
+            ("as many terms of affinity as there may be", near_by(0, (MOST_TERMS, 1)), vec![], None),
+            ("one of them more", near_by(0, (MOST_TERMS + 1, 1)), vec![], Some(Excess::AffinityTerms)),
+            ("as many values", near_by(0, (1, MOST_SELECTED - 1)), vec![], None),
+            ("one value more", near_by(0, (1, MOST_SELECTED)), vec![], Some(Excess::AffinityTerms)),
+            ("as many unlike ones", near_by(0, (1, 1)), nearby(MOST_AFFINITIES - 1), None),
+            ("one unlike one more", near_by(0, (1, 1)), nearby(MOST_AFFINITIES), Some(Excess::AffinityTerms)),
         ] {
             let situation = others.into_iter().fold(Situation::racks(&[("a", &[8])]), Situation::with);
             let members = Members::of(&asking, &situation.view, Budget::unlimited()).expect("a member");
@@ -126,6 +175,7 @@ mod tests {
             (Reason::TooManyUnlikeMembers, [MOST_CLASSES, MOST_CLASSES]),
             (Reason::TooManySubgroups, [MOST_SUBGROUPS as usize; 2]),
             (Reason::TooManyAntiAffinityTerms, [MOST_TERMS, MOST_ANTI_AFFINITY_KEYS]),
+            (Reason::TooManyAffinityTerms, [MOST_AFFINITIES, MOST_SELECTED]),
         ] {
             let meaning = reason.entry().meaning;
             assert!(limits.iter().all(|limit| meaning.contains(&format!("more than {limit} "))), "{meaning}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::agreement::claim;
 use super::class::{Class, ClassId};
 use super::conflicts::HOST;
-use super::limits::{AntiAffinityKeys, Excess, MOST_CLASSES, has_too_many_subgroups};
+use super::limits::{Excess, MOST_CLASSES, Terms, has_too_many_subgroups};
 use super::quota::{self, Expected};
 use super::siblings::Siblings;
 use crate::model::group::Scope;
@@ -59,7 +59,7 @@ impl<'a> Members<'a> {
         if members.excess.is_some() {
             return Some(members);
         }
-        let mut keys = AntiAffinityKeys::default();
+        let mut keys = Terms::default();
         let mut counted = Counted::of(&members, asking, view);
         members.asking = members.add(counted.waiting_member(asking), &mut keys);
         let others = view.waiting_members(&members.membership.group).filter(|pod| pod.uid != asking.uid);
@@ -87,12 +87,12 @@ impl<'a> Members<'a> {
         let mut members = Self::begin(member, false, view)?;
         if members.excess.is_none() {
             let counted = Counted::of(&members, member, view);
-            members.add_those_to_come(counted, &mut AntiAffinityKeys::default());
+            members.add_those_to_come(counted, &mut Terms::default());
         }
         Some(members)
     }
 
-    fn add_those_to_come(&mut self, counted: Counted<'a>, keys: &mut AntiAffinityKeys<'a>) {
+    fn add_those_to_come(&mut self, counted: Counted<'a>, keys: &mut Terms<'a>) {
         let (expected, undescribed) = counted.still_to_come(self.placed.len());
         self.undescribed = undescribed;
         if !quota::allows(&expected, &self.membership.group, self.view) {
@@ -147,15 +147,15 @@ impl<'a> Members<'a> {
     }
 
     /// Adds members to their class. `None` if that would be more than are looked at.
-    fn add(&mut self, class: Class<'a>, keys: &mut AntiAffinityKeys<'a>) -> Option<ClassId> {
+    fn add(&mut self, class: Class<'a>, keys: &mut Terms<'a>) -> Option<ClassId> {
         if let Some(at) = self.missing.iter().position(|known| known.is_like(&class)) {
             self.missing[at].count += class.count;
             return Some(ClassId::at(at));
         }
         if self.missing.len() == MOST_CLASSES {
             self.excess = Some(Excess::Classes);
-        } else if !keys.take_in(&class) {
-            self.excess = Some(Excess::Terms);
+        } else {
+            self.excess = self.excess.or(keys.take_in(&class).err());
         }
         if self.excess.is_some() {
             return None;

@@ -65,6 +65,7 @@ pub fn exceeding(excess: Excess) -> Reason {
         Excess::Classes => Reason::TooManyUnlikeMembers,
         Excess::Subgroups => Reason::TooManySubgroups,
         Excess::Terms => Reason::TooManyAntiAffinityTerms,
+        Excess::AffinityTerms => Reason::TooManyAffinityTerms,
         Excess::ForQuota => Reason::QuotaTooSmall,
     }
 }

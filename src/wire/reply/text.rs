@@ -78,6 +78,9 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
         }
         Reason::TooManyUnlikeMembers => "missing members of the replica group are unlike in too many ways",
         Reason::TooManySubgroups => "replica group has too many subgroups",
+        Reason::TooManyAffinityTerms => {
+            "members of the replica group have too many terms of required affinity, or values in them"
+        }
         Reason::TooManyAntiAffinityTerms => {
             "members of the replica group have too many terms of required anti-affinity"
         }

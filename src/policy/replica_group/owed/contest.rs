@@ -7,38 +7,39 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::host_set::anchor;
-use super::super::members::Members;
+use super::super::host_set::most_common;
 use super::super::search::Settings;
-use super::{Division, claim, members};
+use super::{Division, claim, members, spokesman};
 use crate::model::GroupKey;
-use crate::view::{HostId, View};
+use crate::view::{HostDomain, HostId, View};
 
 /// Among more groups than that room is not divided anew: each of them is looked at several times.
-const MOST_CONTENDERS: usize = 64;
+const MOST_CONTENDERS: usize = 16;
 
-/// A group in place that lacks members.
+/// A group in place that may lack members.
 struct Contender<'a> {
-    members: Members<'a>,
+    group: &'a Arc<GroupKey>,
     /// Its domain; `None` if it may be anywhere.
     hosts: Option<&'a [HostId]>,
 }
 
 impl<'a> Contender<'a> {
-    fn new(group: &GroupKey, view: &'a View, settings: &Settings) -> Option<Self> {
-        let members = members(group, view, settings).filter(|members| members.missing() > 0)?;
-        let hosts = match &members.membership.topology.required {
+    fn new(group: &'a Arc<GroupKey>, view: &'a View) -> Option<Self> {
+        let first = spokesman(view.placed_members(group))?;
+        let hosts = match &first.group.as_ref()?.topology.required {
             Some(key) => {
                 let domains = view.domains(key)?;
-                Some(domains.hosts(anchor(&members, domains).0?))
+                let places = view.placed_members(group).filter_map(|pod| view.place_of(&pod.uid));
+                let hosts = places.filter_map(|node| view.host_id(node));
+                let value = |host| match domains.of(host) {
+                    HostDomain::In(domain) => Some(domains.value(domain)),
+                    HostDomain::MissingLabel | HostDomain::UnknownNode => None,
+                };
+                Some(domains.hosts(domains.find(most_common(hosts.filter_map(value)).0?)?))
             }
             None => None,
         };
-        Some(Self { members, hosts })
-    }
-
-    fn group(&self) -> &'a Arc<GroupKey> {
-        &self.members.membership.group
+        Some(Self { group, hosts })
     }
 
     fn competes_for(&self, ground: &[bool]) -> bool {
@@ -67,11 +68,11 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
         division.rooms.iter().map(|room| &room.group).chain(&division.short).chain(&division.undecided);
     let all = begun.into_iter().chain(asked).chain(view.short_groups());
     let all: BTreeSet<_> = all.filter(|group| !is_late(group)).collect();
-    let mut all: Vec<_> = all.into_iter().filter_map(|group| Contender::new(group, view, settings)).collect();
+    let mut all: Vec<_> = all.into_iter().filter_map(|group| Contender::new(group, view)).collect();
 
     let mut ground = vec![false; view.host_numbers()];
     let mut contenders = Vec::new();
-    let is_short = |contender: &Contender<'_>| division.short.contains(contender.group());
+    let is_short = |contender: &Contender<'_>| division.short.contains(contender.group);
     let mut joining: Vec<Contender<'_>> = all.extract_if(.., |contender| is_short(contender)).collect();
     while !joining.is_empty() {
         for contender in &joining {
@@ -83,7 +84,9 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
     if contenders.len() > MOST_CONTENDERS {
         return division;
     }
-    contenders.sort_by_cached_key(|contender| claim(&contender.members, view));
+    let contenders = contenders.iter().filter_map(|contender| members(contender.group, view, settings));
+    let mut contenders: Vec<_> = contenders.filter(|members| members.missing() > 0).collect();
+    contenders.sort_by_cached_key(|members| claim(members, view));
 
     let mut blank = view.clone();
     // A plan of which nobody has a place yet gives way to who has begun.
@@ -93,7 +96,7 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
         hosts.any(|host| ground[host.index()]) && !view.ledger().has_member_of(group)
     };
     let plans: Vec<_> = plans.into_iter().filter(on_ground).cloned().collect();
-    let order: Vec<_> = contenders.iter().map(|contender| contender.group().clone()).collect();
+    let order: Vec<_> = contenders.iter().map(|members| members.membership.group.clone()).collect();
     for group in order.iter().chain(&plans) {
         blank.release(group);
     }
