@@ -36,7 +36,7 @@ use crate::server::listener::ConnectionMetrics;
 use crate::server::verbs_metrics::RequestMetrics;
 use crate::server::verbs_service::VerbsService;
 use crate::store::Store;
-use crate::verbs::{GroupEvents, GroupMetrics, Nominations, Verbs, VerbsMetrics};
+use crate::verbs::{GroupEvents, GroupMetrics, Nominations, Rests, Verbs, VerbsMetrics};
 
 /// What `berth serve` was told.
 #[derive(Clone, Debug)]
@@ -147,6 +147,7 @@ impl App {
             interner: shared.interner.clone(),
             group_events,
             nominations: Nominations::new(nominator),
+            rests: Rests::default(),
             metrics: verbs_metrics,
         });
         services.extend(group_services(&verbs));

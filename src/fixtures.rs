@@ -52,6 +52,12 @@ impl PodBuilder {
         self
     }
 
+    /// Puts it into another namespace.
+    pub fn namespace(mut self, namespace: &str) -> Self {
+        self.0.key.namespace = namespace.into();
+        self
+    }
+
     /// Adds a label.
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.1.push((key.into(), value.into()));

@@ -23,6 +23,7 @@ mod off_loop;
 mod owed;
 mod preempt;
 mod record;
+mod rests;
 #[cfg(test)]
 mod tests;
 mod verb;
@@ -38,6 +39,7 @@ pub use self::metrics::VerbsMetrics;
 pub use self::nominating::Nominations;
 pub(crate) use self::off_loop::off_the_event_loop;
 use self::off_loop::{is_large, off_the_event_loop_if};
+pub use self::rests::Rests;
 pub use self::verb::Verb;
 use self::waiting::Patience;
 use crate::cluster::event_recorder::EventMetrics;
@@ -67,6 +69,8 @@ pub struct Verbs {
     pub group_events: Arc<GroupEvents>,
     /// What has been written to pods as their nominated nodes.
     pub nominations: Nominations,
+    /// Whose decisions took too long.
+    pub rests: Rests,
     /// Who counts.
     pub metrics: VerbsMetrics,
 }
@@ -98,6 +102,7 @@ impl Verbs {
             interner: Arc::default(),
             group_events: Arc::new(GroupEvents::new(event_recorder, GroupMetrics::register(registry)?)),
             nominations: Nominations::new(Nominator::None),
+            rests: Rests::default(),
             metrics: VerbsMetrics::register(registry, store.snapshot().engine().metrics())?,
             store,
             freshness,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::json::{self, Interner, PodObject};
-use crate::model::{ObjectKey, Pod, Uid};
+use crate::model::{ObjectKey, Pod};
 use crate::view::View;
 use crate::wire::{Candidates, NodeVictims, PreemptArgs, SchedulingArgs, WireError};
 
@@ -25,9 +25,9 @@ impl CalledPod {
         &self.pod.key
     }
 
-    /// Its UID.
-    pub fn uid(&self) -> &Uid {
-        &self.pod.uid
+    /// The pod as the call tells it.
+    pub fn pod(&self) -> &Pod {
+        &self.pod
     }
 
     /// Whether deciding about it means looking for room for a whole group. All other decisions take a glance at each node.

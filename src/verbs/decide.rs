@@ -63,13 +63,31 @@ impl Verbs {
         candidates: &[Cow<'_, str>],
         answer: impl Fn(&Asked<'_>) -> Result<R, Unanswered>,
     ) -> Result<Consulted<R>, Undecided> {
+        let began = Instant::now();
+        if self.rests.cover(called.pod(), began) {
+            return Err(Undecided::DecisionTimeout);
+        }
+        let consulted = self.consult_at_length((purpose, may_wait), called, candidates, answer);
+        if consulted.as_ref().err() == Some(&Undecided::DecisionTimeout) {
+            self.rests.begin(called.pod(), began.elapsed(), Instant::now());
+        }
+        consulted
+    }
+
+    fn consult_at_length<R>(
+        &self,
+        (purpose, may_wait): (Purpose, bool),
+        called: &CalledPod,
+        candidates: &[Cow<'_, str>],
+        answer: impl Fn(&Asked<'_>) -> Result<R, Unanswered>,
+    ) -> Result<Consulted<R>, Undecided> {
         let mut snapshot = self.store.snapshot();
         self.trust_cache(&snapshot)?;
         let budget = budget(&snapshot);
-        if purpose == Purpose::Filter && snapshot.view().may_hold_up_groups(called.uid()) {
+        if purpose == Purpose::Filter && snapshot.view().may_hold_up_groups(&called.pod().uid) {
             // kube-scheduler has given up on the last attempt, whatever is answered now: groups that went short for it come
             // before the plan that it was a part of.
-            snapshot = self.store.write(|view| view.withdraw(called.uid()));
+            snapshot = self.store.write(|view| view.withdraw(&called.pod().uid));
         }
         loop {
             if owed::is_outdated(snapshot.view()) {

@@ -288,3 +288,55 @@ fn a_decision_that_does_not_know_of_room_reserved_meanwhile_is_made_anew() {
         );
     }
 }
+
+/// Takes longer than a decision may.
+#[derive(Clone, Default)]
+struct Slow {
+    asked: Arc<AtomicUsize>,
+}
+
+impl Policy for Slow {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn prepare<'a>(&'a self, _: &Question<'a>) -> Option<Box<dyn Prepared + 'a>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+impl Prepared for Slow {
+    fn filter(&self, question: &Question<'_>, _: &mut Decision) {
+        self.asked.fetch_add(1, SeqCst);
+        while !question.budget.is_spent() {
+            std::thread::sleep(Duration::from_millis(1));
+            question.budget.spend(1);
+        }
+    }
+}
+
+#[test]
+fn no_time_is_spent_on_a_group_for_a_while_after_its_decision_took_too_long() {
+    let slow = Slow::default();
+    let registry = Registry::new().expect("a registry");
+    let metrics = EngineMetrics::register(&registry).expect("metrics");
+    let mut config = Config::default();
+    config.server.timeouts.decision.0 = Duration::from_millis(100);
+    let engine = Engine::with_policies(vec![Box::new(slow.clone())], &config, metrics);
+    let store = Store::with_engine(config, engine, &registry).expect("metrics");
+    let verbs = Verbs::over(Arc::new(store), &registry).expect("metrics");
+    let ask = |name: &str, group: Option<&str>| {
+        let annotations = group.map(|group| {
+            json!({"berth.dev/group": group, "berth.dev/group-size": "2", "berth.dev/required-topology": "rack"})
+        });
+        let meta = json!({"name": name, "namespace": "default", "uid": name, "annotations": annotations});
+        let body = json!({"Pod": {"metadata": meta}, "NodeNames": ["a"]}).to_string();
+        let answer = verbs.decide(Verb::Filter, body.as_bytes()).expect("a sound call").expect("an answer");
+        assert!(String::from_utf8_lossy(&answer).contains("would have taken too long"), "{answer:?}");
+        slow.asked.load(SeqCst)
+    };
+    assert_eq!(ask("g-0", Some("g")), 1);
+    assert_eq!(ask("g-1", Some("g")), 1, "its group rests");
+    assert_eq!(ask("h-0", Some("h")), 1, "and so does its namespace, for a little while");
+    assert_eq!(ask("single", None), 2, "other pods do not");
+}

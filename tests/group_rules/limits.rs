@@ -97,3 +97,21 @@ fn what_is_written_into_a_running_member_changes_nothing() {
     stage.see(&[on(&annotated(member.clone(), "berth.dev/exclusive", "Namespace"), "a-0")]);
     assert_eq!(stage.passing(&group("h", 2)[0]).len(), 3);
 }
+
+#[test]
+fn whoever_asks_looks_again_at_a_few_of_the_groups_that_went_short_and_at_no_more() {
+    let mut scene = Scene::new().rack_of("a", 1, &json!({"cpu": "100"}), &json!({}));
+    for at in 0..40 {
+        let claim = &group(&format!("g{at}"), 1000)[0];
+        scene = scene.running(claim, "a-0");
+    }
+    let full = pod("full", &json!({"cpu": "60"}));
+    let stage = scene.running(&full, "a-0").open();
+    stage.passing_of(&single("probe"), &[]);
+    let hopeful = || stage.verbs.store.view().hopeful_groups().len();
+    assert_eq!((hopeful(), stage.kept()), (0, (0, 0)), "everybody went short");
+    stage.lose(&on(&full, "a-0"));
+    assert_eq!(hopeful(), 40);
+    stage.passing_of(&single("probe"), &[]);
+    assert!((1..=32).contains(&hopeful()), "{} are left to be looked at", hopeful());
+}
