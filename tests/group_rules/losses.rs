@@ -82,3 +82,22 @@ fn members_of_a_job_that_have_finished_are_not_waited_for() {
     assert!(scene(0).open().passing(&member(2)).is_empty());
     assert_eq!(scene(2).open().passing(&member(2)), ["a-1"]);
 }
+
+#[test]
+fn room_for_members_whose_node_is_gone_is_kept_before_anybody_deletes_them() {
+    let members = group("g", 3);
+    let scene = Scene::new().rack("a", 4).running(&members[0], "a-0").running(&members[1], "a-1");
+    let stage = scene.running(&members[2], "a-2").open();
+    stage.passing_of(&single("probe"), &[]);
+    assert_eq!(stage.kept(), (0, 0), "nobody is missing");
+    stage.lose(&node("a-2"));
+    assert!(stage.passing_of(&single("thief"), &["a-3".to_owned()]).is_empty());
+    assert_eq!(stage.kept(), (1, 1));
+    // Its controller deletes the member, and makes another.
+    stage.lose(&on(&members[2], "a-2"));
+    stage.passing_of(&single("probe"), &[]);
+    assert_eq!(stage.kept(), (1, 1));
+    let mut successor = members[2].clone();
+    successor["metadata"]["uid"] = json!("g-2-again");
+    assert_eq!(stage.passing_of(&successor, &["a-3".to_owned()]), ["a-3"]);
+}

@@ -75,7 +75,7 @@ impl<'a> Search<'a> {
             parts: membership.subgroup.as_ref().map(|parts| parts.topology.clone()),
             missing: members.missing(),
             slots: slots.collect(),
-            in_place: members.placed.iter().map(|placed| placed.pod.uid.clone()).collect(),
+            in_place: members.in_place().cloned().collect(),
             ..Reservation::nothing(membership.group.clone())
         }
     }

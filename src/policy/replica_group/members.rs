@@ -11,7 +11,7 @@ use super::quota::{self, Expected};
 use super::siblings::Siblings;
 use crate::model::group::Scope;
 use crate::model::group::recognition::flaw;
-use crate::model::{Membership, Name, Pod, Template};
+use crate::model::{Membership, Name, Pod, Template, Uid};
 use crate::policy::Budget;
 use crate::view::{ExpectedPriority, HostId, MembersToCome, View};
 
@@ -29,6 +29,8 @@ pub struct Members<'a> {
     pub namespace: &'a Name,
     /// Members that have a place, and where.
     pub placed: Vec<PlacedMember<'a>>,
+    /// Members whose node is gone. They run nowhere, and room is needed for those that come in their stead.
+    pub stranded: Vec<&'a Uid>,
     /// All others, those that are alike together.
     pub missing: Vec<Class<'a>>,
     /// The class of the member that asks, if one asks.
@@ -124,7 +126,10 @@ impl<'a> Members<'a> {
             let host = view.host_id(view.place_of(&member.uid)?)?;
             Some(PlacedMember { pod: member, host, subgroup: subgroup_of(member, size) })
         };
-        let mut placed: Vec<_> = placed.filter_map(place).collect();
+        let has_node = |placed: &PlacedMember<'_>| {
+            view.host_numbered(placed.host).is_some_and(|host| host.node.is_some())
+        };
+        let (mut placed, stranded): (Vec<_>, Vec<_>) = placed.filter_map(place).partition(has_node);
         placed.sort_by(|a, b| a.pod.key.cmp(&b.pod.key));
         Some(Self {
             membership,
@@ -138,6 +143,7 @@ impl<'a> Members<'a> {
             view,
             namespace: &pod.key.namespace,
             placed,
+            stranded: stranded.into_iter().map(|stranded| &stranded.pod.uid).collect(),
             missing: Vec::new(),
             asking: None,
             undescribed: 0,
@@ -195,6 +201,11 @@ impl<'a> Members<'a> {
     pub fn begins_without_volumes(&self, asking: &Pod, view: &View) -> bool {
         let mut others = view.waiting_members(&self.membership.group).filter(|pod| pod.uid != asking.uid);
         self.placed.is_empty() && others.any(|pod| !view.knows_volumes_of(pod))
+    }
+
+    /// Those that have a place, be it on a node that is gone.
+    pub fn in_place(&self) -> impl Iterator<Item = &'a Uid> {
+        self.placed.iter().map(|placed| &placed.pod.uid).chain(self.stranded.iter().copied())
     }
 
     /// How many have no place.

@@ -198,6 +198,10 @@ impl<'a> Search<'a> {
     /// Looks for a plan. `open` tells where the member that asks may go, by host.
     pub fn run(&self, assumption: Assumption, open: Open<'_>) -> Outcome {
         match self.look(self.problem(assumption, open)) {
+            // A node may be new and not shown yet. Then there is one less to find room for.
+            Outcome::None if self.asking.is_some() && !self.members.stranded.is_empty() => {
+                Outcome::Undecided(Vec::new())
+            }
             // Everybody has a slot, but for now there is none for the member that asks: who is in flight may be on it.
             Outcome::Found(plan) if plan.open.is_empty() && self.asking.is_some() => {
                 Outcome::Undecided(self.in_flight.expected_anywhere(self.value_of(plan.domain)))
@@ -208,7 +212,7 @@ impl<'a> Search<'a> {
 
     /// Whether members are somewhere, and nobody can tell in which domain: their nodes are gone, or have lost the label.
     pub(super) fn is_adrift(&self) -> bool {
-        self.required.is_some() && self.anchor.is_none() && !self.members.placed.is_empty()
+        self.required.is_some() && self.anchor.is_none() && self.members.in_place().next().is_some()
     }
 
     fn look(&self, problem: Problem<'a, '_>) -> Outcome {

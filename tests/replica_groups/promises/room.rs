@@ -19,6 +19,7 @@ impl World<'_> {
         let newcomer = self.truth.pods[newcomer].clone();
         self.excuse_the_outranked();
         self.excuse_the_outranked_by(&newcomer, &[node.to_owned()]);
+        self.excuse_rivals_of(&newcomer, node);
         for at in 0..self.truth.groups.len() {
             if self.watch.hides_loss_of(at) {
                 // Berth takes the room for occupied.
@@ -37,6 +38,18 @@ impl World<'_> {
             let outranks = !is_own && newcomer.priority > self.least_priority(at);
             let is_around = outranks && offered.iter().any(|node| self.is_around(at, node));
             self.truth.groups[at].record.excused |= is_around;
+        }
+    }
+
+    /// A group that has begun and lost what was kept for it, for a reason that nobody can help, competes with the others of its
+    /// domain anew: where not all can have what they lack, the order follows from the cluster alone.
+    fn excuse_rivals_of(&mut self, newcomer: &Pod, node: &str) {
+        let Some(own) = newcomer.part.as_ref().map(|part| part.group) else { return };
+        let has_begun = self.placed_members(own).any(|(other, _)| other.uid != newcomer.uid);
+        if has_begun && self.truth.groups[own].record.excused {
+            for at in (0..self.truth.groups.len()).filter(|at| *at != own) {
+                self.truth.groups[at].record.excused |= self.is_around(at, node);
+            }
         }
     }
 
