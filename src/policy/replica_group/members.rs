@@ -11,7 +11,7 @@ use super::quota::{self, Expected};
 use super::siblings::Siblings;
 use crate::model::group::Scope;
 use crate::model::group::recognition::flaw;
-use crate::model::{Membership, Name, Pod, Template, Uid};
+use crate::model::{Membership, Name, Pod, Template, Uid, VolumeAffinity};
 use crate::policy::Budget;
 use crate::view::{ExpectedPriority, HostId, MembersToCome, View};
 
@@ -273,6 +273,15 @@ impl<'a> Counted<'a> {
         Class::like(pod, subgroup_of(pod, self.size)).with_volumes(self.view.volume_affinity_of(pod))
     }
 
+    /// Where the volumes are that all members use which are known: whoever comes will use them, too.
+    fn shared_volumes(&self) -> Option<VolumeAffinity> {
+        let is_shared = |claim: &&Name| {
+            let mut members = self.view.members_of(&self.membership.group);
+            members.all(|member| member.claims().contains(*claim))
+        };
+        self.view.volume_affinity(&self.like.key.namespace, self.like.claims().iter().filter(is_shared))
+    }
+
     /// Members that nobody has seen yet, those of one template and subgroup together, and how many of them nobody describes.
     fn still_to_come(self, placed: usize) -> (Vec<Expected<'a>>, usize) {
         let known = placed + self.waiting + self.finished;
@@ -282,19 +291,19 @@ impl<'a> Counted<'a> {
         let unknown = numbers.chain(std::iter::repeat(self.size)).take(unseen);
         let mut classes: Vec<Expected<'a>> = Vec::new();
         let mut known = HashMap::new();
-        let (mut siblings, mut undescribed) = (None, 0);
+        let (mut siblings, mut undescribed, mut shared) = (None, 0, None);
         for index in unknown {
             let (template, subgroup) = (self.to_come.template(index), self.subgroup(index));
-            let like = if template.is_some() {
-                self.like
+            let sibling = template
+                .is_none()
+                .then(|| siblings.get_or_insert_with(|| Siblings::in_group_of(self.like, self.view)).next());
+            let like = sibling.flatten().unwrap_or(self.like);
+            let volumes = if sibling.is_some_and(|sibling| sibling.is_none()) {
+                undescribed += 1;
+                shared.get_or_insert_with(|| self.shared_volumes()).clone()
             } else {
-                let siblings = siblings.get_or_insert_with(|| Siblings::in_group_of(self.like, self.view));
-                siblings.next().unwrap_or_else(|| {
-                    undescribed += 1;
-                    self.like
-                })
+                self.to_come.volume_affinity(template, like, index)
             };
-            let volumes = self.to_come.volume_affinity(template, like, index);
             // A leader may be made from the same template as its workers.
             let kind = (template.map(std::ptr::from_ref), std::ptr::from_ref(like), index == 0, subgroup);
             // Volumes are mostly the same for all of them.

@@ -21,7 +21,12 @@ impl World<'_> {
             let is_honest = |owed: &Owed| owed.namespace != NAMESPACE;
             owed.into_iter().filter(|(_, owed)| owed.in_place > 0 && is_honest(owed)).collect()
         };
-        let (old, new) = (begun(self.berth.owed()), begun(self.newcomer().owed()));
+        // Nor is what it claims the same for everybody, and others may go short for it.
+        let newcomer = self.newcomer();
+        if [&self.berth, &newcomer].into_iter().any(|berth| !berth.slots_in(NAMESPACE).is_empty()) {
+            return Ok(());
+        }
+        let (old, new) = (begun(self.berth.owed()), begun(newcomer.owed()));
         self.seen.taken_over |= !new.is_empty();
         for (group, owed) in &new {
             let known = old.get(group);
