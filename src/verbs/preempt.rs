@@ -3,6 +3,7 @@
 use super::Verbs;
 use super::call::PreemptCall;
 use crate::config::Mode;
+use crate::decision::Undecided;
 use crate::policy::Purpose;
 use crate::policy::preemption::{Candidate, Fate, Victims};
 use crate::view::View;
@@ -23,10 +24,13 @@ impl Verbs {
         let consulted = self.consult((Purpose::Preempt, false), &called, &names, |asked| asked.preempt(find));
         let (snapshot, fates) = match consulted {
             Ok(consulted) => (consulted.snapshot, consulted.answer),
-            // In doubt every candidate stays: kube-scheduler's own choice is the fallback.
             Err(undecided) => {
                 self.record_undecided(called.key(), undecided);
-                (self.store.snapshot(), vec![Fate::Undecided; offered.len()])
+                // Filter would not let the member of such a group in whoever is evicted. In all other doubt every candidate
+                // stays: kube-scheduler's own choice is the fallback.
+                let is_in_vain = undecided == Undecided::DecisionTimeout && called.is_placed_with_its_group();
+                let fate = if is_in_vain { Fate::Refused } else { Fate::Undecided };
+                (self.store.snapshot(), vec![fate; offered.len()])
             }
         };
         let mode = snapshot.config().preemption.mode;

@@ -339,4 +339,15 @@ fn no_time_is_spent_on_a_group_for_a_while_after_its_decision_took_too_long() {
     assert_eq!(ask("g-1", Some("g")), 1, "its group rests");
     assert_eq!(ask("h-0", Some("h")), 1, "and so does its namespace, for a little while");
     assert_eq!(ask("single", None), 2, "other pods do not");
+    let preempt = |group: Value| {
+        let meta = json!({"name": "g-0", "namespace": "default", "uid": "g-0", "annotations": group});
+        let victims = json!({"a": {"Pods": [{"UID": "v"}]}});
+        let body = json!({"Pod": {"metadata": meta}, "NodeNameToMetaVictims": victims}).to_string();
+        let answer = verbs.decide(Verb::Preempt, body.as_bytes()).expect("a sound call").expect("an answer");
+        String::from_utf8_lossy(&answer).contains(r#""UID":"v""#)
+    };
+    let group =
+        json!({"berth.dev/group": "g", "berth.dev/group-size": "2", "berth.dev/required-topology": "rack"});
+    assert!(!preempt(group), "nobody is evicted for it");
+    assert!(preempt(Value::Null), "kube-scheduler's own choice is the fallback");
 }

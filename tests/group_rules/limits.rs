@@ -54,7 +54,7 @@ fn a_namespace_gets_no_more_slots_than_the_operator_allows() {
         stage.see(&[on(&claim(&format!("h{at}"), 20), "a-0")]);
     }
     stage.filter(&single("s"));
-    assert_eq!(stage.kept().1, 19 + 19 + 20);
+    assert_eq!(stage.kept().1, 4 * 2 + 19 + 20, "nobody describes the rest of the four");
 }
 
 #[test]
@@ -114,4 +114,21 @@ fn whoever_asks_looks_again_at_a_few_of_the_groups_that_went_short_and_at_no_mor
     assert_eq!(hopeful(), 40);
     stage.passing_of(&single("probe"), &[]);
     assert!((1..=32).contains(&hopeful()), "{} are left to be looked at", hopeful());
+}
+
+#[test]
+fn for_members_that_nobody_describes_no_more_room_is_kept_than_for_two_for_each_that_is_there() {
+    let claims = group("g", 9);
+    let running = |count: usize| {
+        let scene = Scene::new().rack("a", 9);
+        claims[..count]
+            .iter()
+            .enumerate()
+            .fold(scene, |scene, (at, pod)| scene.running(pod, &format!("a-{at}")))
+    };
+    for (members, slots) in [(1, 2), (2, 4), (3, 6), (5, 4), (9, 0)] {
+        let stage = running(members).open();
+        stage.passing_of(&single("probe"), &[]);
+        assert_eq!(stage.kept().1, slots, "{members} of 9 are there");
+    }
 }

@@ -15,6 +15,10 @@ use crate::model::{Membership, Name, Pod, Template, Uid, VolumeAffinity};
 use crate::policy::Budget;
 use crate::view::{ExpectedPriority, HostId, MembersToCome, View};
 
+/// Members that neither exist nor are described by anything are believed in, so many for each one that exists, once the group
+/// has begun: anybody can claim that a thousand are to come.
+const MOST_BELIEVED: usize = 2;
+
 /// The members of a group at one moment.
 pub struct Members<'a> {
     /// What the asking member says of the group.
@@ -284,7 +288,7 @@ impl<'a> Counted<'a> {
 
     /// Members that nobody has seen yet, those of one template and subgroup together, and how many of them nobody describes.
     fn still_to_come(self, placed: usize) -> (Vec<Expected<'a>>, usize) {
-        let known = placed + self.waiting + self.finished;
+        let (present, known) = (placed + self.waiting, placed + self.waiting + self.finished);
         let unseen = (self.size as usize).saturating_sub(known);
         let numbers = (0..self.size).filter(|index| !self.indexes.contains(index));
         // Members that carry no numbers leave none free.
@@ -298,8 +302,12 @@ impl<'a> Counted<'a> {
                 .is_none()
                 .then(|| siblings.get_or_insert_with(|| Siblings::in_group_of(self.like, self.view)).next());
             let like = sibling.flatten().unwrap_or(self.like);
-            let volumes = if sibling.is_some_and(|sibling| sibling.is_none()) {
-                undescribed += 1;
+            let is_undescribed = sibling.is_some_and(|sibling| sibling.is_none());
+            undescribed += usize::from(is_undescribed);
+            if is_undescribed && placed > 0 && undescribed > MOST_BELIEVED * present {
+                continue;
+            }
+            let volumes = if is_undescribed {
                 shared.get_or_insert_with(|| self.shared_volumes()).clone()
             } else {
                 self.to_come.volume_affinity(template, like, index)

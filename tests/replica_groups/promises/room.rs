@@ -6,6 +6,7 @@ use super::Violation;
 use crate::berth_process::LONGEST;
 use crate::hostile::NAMESPACE;
 use crate::room::{Crew, around};
+use crate::scenario::Kind;
 use crate::truth::Pod;
 use crate::world::{TTL, World};
 
@@ -97,7 +98,7 @@ impl World<'_> {
     /// What a group lacks that counts on its room.
     fn shortage(&self, group: usize) -> Option<String> {
         let level = self.truth.set_of(group).required?;
-        if self.truth.groups[group].record.excused {
+        if self.truth.groups[group].record.excused || self.is_mostly_claimed(group) {
             return None;
         }
         let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).collect();
@@ -107,6 +108,13 @@ impl World<'_> {
         let occupancy = self.occupancy().without(|uid| self.is_leaving_member(uid, group));
         let enough = rest.is_empty() || occupancy.packs(&rest, &around(&self.truth, level, place));
         (!enough).then(|| format!("group {group} in {:?} has no room for {rest:?}", place.domain(level)))
+    }
+
+    /// Whether few members exist, and nobody describes those that are still to come: they may never do.
+    fn is_mostly_claimed(&self, group: usize) -> bool {
+        let present = self.truth.members(group).count();
+        let is_described = self.truth.set_of(group).kind != Kind::Annotated;
+        !is_described && present * 3 < self.truth.groups[group].size
     }
 
     fn is_leaving_member(&self, uid: &str, group: usize) -> bool {
