@@ -93,16 +93,19 @@ pub enum DropCause {
     BindRefused,
     /// Nothing was heard of it for the whole time to live.
     Expired,
+    /// Another Berth is asked: the attempt that the offer was made for has ended, or its bind call goes there.
+    Overtaken,
 }
 
 impl DropCause {
     /// Every cause, for metrics that exist from the start.
-    pub const ALL: [DropCause; 5] = [
+    pub const ALL: [DropCause; 6] = [
         DropCause::Deleted,
         DropCause::Refiltered,
         DropCause::AttemptFailed,
         DropCause::BindRefused,
         DropCause::Expired,
+        DropCause::Overtaken,
     ];
 
     /// The label in metrics.
@@ -113,6 +116,7 @@ impl DropCause {
             DropCause::AttemptFailed => "attempt_failed",
             DropCause::BindRefused => "bind_refused",
             DropCause::Expired => "expired",
+            DropCause::Overtaken => "overtaken",
         }
     }
 }
@@ -320,6 +324,20 @@ impl Ledger {
         self.reservations.expire(self.clock);
         let over = |entry: &&Entry| entry.deadline <= self.clock;
         self.entries.values().filter(over).map(|entry| entry.pod.uid.clone()).collect()
+    }
+
+    /// Pods of a scheduler that were let in, and whose bind calls have not come.
+    pub fn unbound_of(&self, scheduler: Option<&Name>) -> Vec<Uid> {
+        let unbound = |entry: &&Entry| {
+            entry.pod.scheduler.as_ref() == scheduler
+                && !matches!(entry.phase, Phase::Assumed { binding: true, .. })
+        };
+        self.entries.values().filter(unbound).map(|entry| entry.pod.uid.clone()).collect()
+    }
+
+    /// Forgets an offer that somebody else's decisions have overtaken.
+    pub fn overtake(&mut self, uid: &str) -> Option<DropCause> {
+        self.entries.remove(uid).map(|_| DropCause::Overtaken)
     }
 
     /// Forgets an entry whose time is up.

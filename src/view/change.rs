@@ -283,6 +283,9 @@ impl View {
         let (group, is_going) = (pod.group.clone(), pod.terminating || pod.finished);
         let in_place = pod.node.is_some() && !pod.finished;
         let bound = in_place && self.placement(&uid).is_none();
+        if bound && self.was_placed_by_another_berth(&pod) {
+            self.drop_what_is_overtaken(&pod, dropped);
+        }
         let before = self.standing(&uid);
         dropped.extend(self.keeping_places(&uid, |view| {
             let cause = if pod.node.is_some() {
@@ -306,6 +309,21 @@ impl View {
             _ => {}
         }
         self.outdate_if_changed(before, &uid);
+    }
+
+    /// Whether a member that was seen waiting has got a node without ever having been let in here. Members of groups are
+    /// placed through Berth alone, so another one is asked by now.
+    fn was_placed_by_another_berth(&self, pod: &Pod) -> bool {
+        let waited = self.pods.get(&pod.uid).is_some_and(|known| known.node.is_none());
+        waited && pod.is_placed_with_its_group() && self.ledger.get(&pod.uid).is_none()
+    }
+
+    /// Offers of which kube-scheduler has made nothing before it turned to another Berth must not stand against what that one
+    /// decides: if their attempts go on at all, their bind calls are checked there.
+    fn drop_what_is_overtaken(&mut self, by: &Pod, dropped: &mut Dropped) {
+        for uid in self.ledger.unbound_of(by.scheduler.as_ref()) {
+            dropped.extend(self.keeping_places(&uid, |view| view.ledger.overtake(&uid)));
+        }
     }
 
     /// What a member asks for counts until it has a place. What is written into it later changes nothing for its group,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{RACK, Scene, annotated, group, on, single, terminating, with_spec};
+use crate::scene::{RACK, Scene, all_annotated, annotated, group, on, single, terminating, with_spec};
 
 #[test]
 fn a_waiting_member_that_asks_for_something_else_does_not_move_the_room_of_its_group() {
@@ -91,9 +91,9 @@ fn a_plan_whose_member_is_tried_again_comes_after_a_group_that_has_begun() {
     let (planned, begun) = (group("planned", 3), group("begun", 3));
     let stage = Scene::new().rack("a", 4).open();
     stage.see(&planned);
-    stage.see(&begun);
+    stage.see(&begun[1..]);
     assert_eq!(stage.passing(&planned[0]).len(), 4);
-    // While it is under way, another Berth lets the first of another group in.
+    // While it is under way, somebody puts the first of another group onto a node.
     stage.see(&[on(&begun[0], "a-0")]);
     assert!(stage.passing(&begun[1]).is_empty());
     assert!(
@@ -101,6 +101,31 @@ fn a_plan_whose_member_is_tried_again_comes_after_a_group_that_has_begun() {
         "its last attempt is over, and the other group comes first"
     );
     assert_eq!(stage.passing(&begun[1]).len(), 3);
+}
+
+#[test]
+fn offers_do_not_stand_against_what_another_berth_has_decided_since() {
+    let (offered, begun) = (group("offered", 3), group("begun", 3));
+    let stage = Scene::new().rack("a", 4).open();
+    stage.see(&offered);
+    stage.see(&begun);
+    assert_eq!(stage.passing(&offered[0]).len(), 4);
+    stage.see(&[on(&begun[0], "a-0")]);
+    assert_eq!(stage.verbs.store.view().ledger().len(), 0);
+    assert_eq!(stage.passing(&begun[1]).len(), 3, "it came through another Berth, which is asked by now");
+    assert!(stage.passing(&offered[1]).is_empty());
+}
+
+#[test]
+fn a_member_that_was_bound_through_us_leaves_the_offers_to_others_alone() {
+    let (offered, begun) = (group("offered", 2), group("begun", 2));
+    let stage = Scene::new().rack("a", 8).open();
+    stage.see(&offered);
+    stage.see(&begun);
+    assert_eq!(stage.passing(&begun[0]).len(), 8);
+    assert!(!stage.passing(&offered[0]).is_empty());
+    stage.see(&[on(&begun[0], "a-0")]);
+    assert_eq!(stage.verbs.store.view().ledger().len(), 1, "whoever was let in beside it is still expected");
 }
 
 #[test]
@@ -129,4 +154,21 @@ fn a_pod_that_outranks_a_slot_does_not_outrank_the_member_that_is_on_its_way_the
     assert_eq!(stage.passing_of(&members[0], &["a-0".to_owned()]), ["a-0"]);
     let urgent = with_spec(single("urgent"), "priority", json!(10));
     assert_eq!(stage.passing(&urgent), ["a-1"]);
+}
+
+#[test]
+fn groups_compete_also_where_nobody_asked_about_the_others_for_long() {
+    // Of the two only one can become whole: the one that lacks less, whichever was seen first.
+    let large = group("large", 4);
+    let small = all_annotated(group("small", 2), "berth.dev/required-topology", "example.com/block");
+    let block = json!({"example.com/block": "x"});
+    let stage = Scene::new().rack_of("a", 5, &json!({"cpu": "1"}), &block).running(&large[0], "a-0").open();
+    stage.see(&large[1..]);
+    stage.passing(&single("probe"));
+    assert_eq!(stage.kept(), (1, 3));
+    // Domains have to be made anew when nodes change, those of racks as well.
+    stage.see(&[json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "new"}})]);
+    stage.see(&[on(&small[0], "a-4"), small[1].clone()]);
+    assert!(!stage.passing(&small[1]).is_empty());
+    assert_eq!(stage.kept(), (1, 1));
 }

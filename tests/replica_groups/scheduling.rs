@@ -132,7 +132,7 @@ impl World<'_> {
             self.check_binding(&pod, &node)?;
             self.make_volume(&pod, &node);
             self.truth.pods.entry(uid.clone()).and_modify(|pod| pod.node = Some(node));
-            self.offers.remove(uid);
+            self.forget_offers_to(uid);
             self.show_pod(uid);
             self.remember_progress(&pod, since);
         }

@@ -1,5 +1,8 @@
 //! Two Berths: both are told what happens, each at its own pace, and kube-scheduler asks one of them.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use crate::berth_process::Berth;
 use crate::watch::{News, Watch};
 use crate::world::{LAG, World};
@@ -8,6 +11,8 @@ use crate::world::{LAG, World};
 pub struct Standby {
     pub berth: Berth,
     pub watch: Watch,
+    /// Whom it let in, and when: it does not know that nothing came of it.
+    pub offers: BTreeMap<String, Duration>,
 }
 
 impl World<'_> {
@@ -19,15 +24,32 @@ impl World<'_> {
         self.watch.push(news);
     }
 
+    /// Nobody counts on the pod any more once this is told.
+    pub fn forget_offers_to(&mut self, uid: &str) {
+        self.offers.remove(uid);
+        if let Some(standby) = &mut self.standby {
+            standby.offers.remove(uid);
+        }
+    }
+
+    /// Their time is up.
+    pub fn forget_all_offers(&mut self) {
+        self.offers.clear();
+        if let Some(standby) = &mut self.standby {
+            standby.offers.clear();
+        }
+    }
+
     /// From now on the other one is asked. What is under way with the first is lost, or comes late.
     pub fn take_over(&mut self, is_up_to_date: bool) {
         let Some(mut other) = self.standby.take() else { return };
         self.note(|| format!("the other Berth is asked from now on, up to date: {is_up_to_date}"));
         if is_up_to_date {
-            other.berth.hear(other.watch.take_older(std::time::Duration::MAX));
+            other.berth.hear(other.watch.take_older(Duration::MAX));
         }
         std::mem::swap(&mut self.berth, &mut other.berth);
         std::mem::swap(&mut self.watch, &mut other.watch);
+        std::mem::swap(&mut self.offers, &mut other.offers);
         self.standby = Some(other);
         self.kept_since.clear();
         let in_pieces =

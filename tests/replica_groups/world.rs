@@ -68,7 +68,11 @@ impl<'a> World<'a> {
         truth.add_shared_claims();
         let start = || Berth::start(config, api, everything(&truth).into_iter());
         let (berth, watch) = (start(), Watch::default());
-        let standby = scenario.has_standby.then(|| Standby { berth: start(), watch: Watch::default() });
+        let standby = scenario.has_standby.then(|| Standby {
+            berth: start(),
+            watch: Watch::default(),
+            offers: BTreeMap::new(),
+        });
         Self {
             truth,
             lost: Vec::new(),
@@ -161,7 +165,7 @@ impl<'a> World<'a> {
 
     pub fn remove_pod(&mut self, uid: &str) {
         let Some(pod) = self.truth.pods.remove(uid) else { return };
-        self.offers.remove(uid);
+        self.forget_offers_to(uid);
         let event = Event::Gone(ObjectKind::Pod, ObjectKey::new(pod.namespace, &*pod.name));
         self.tell(News { since: self.now, event, about: Some(About::of(&pod, true)) });
     }
@@ -212,7 +216,7 @@ impl<'a> World<'a> {
         for _ in 0..5 {
             self.pass(TTL / 4);
         }
-        self.offers.clear();
+        self.forget_all_offers();
     }
 
     /// A Berth that has only the cluster to go by.

@@ -8,19 +8,28 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::super::host_set::most_common;
+use super::super::needs_of;
 use super::super::search::Settings;
 use super::{Division, claim, members, spokesman};
-use crate::model::GroupKey;
-use crate::view::{HostDomain, HostId, View};
+use crate::model::{GroupKey, Name};
+use crate::view::{HostDomain, HostId, Needs, View};
 
 /// Among more groups than that room is not divided anew: each of them is looked at several times.
 const MOST_CONTENDERS: usize = 16;
+
+/// Among groups that name more topology keys than that neither: the domains of each may have to be made.
+const MOST_KEYS: usize = 16;
 
 /// A group in place that may lack members.
 struct Contender<'a> {
     group: &'a Arc<GroupKey>,
     /// Its domain; `None` if it may be anywhere.
     hosts: Option<&'a [HostId]>,
+}
+
+/// The topology key that a group in place requires.
+fn required_key<'a>(group: &GroupKey, view: &'a View) -> Option<&'a Name> {
+    spokesman(view.placed_members(group))?.group.as_ref()?.topology.required.as_ref()
 }
 
 impl<'a> Contender<'a> {
@@ -68,6 +77,14 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
         division.rooms.iter().map(|room| &room.group).chain(&division.short).chain(&division.undecided);
     let all = begun.into_iter().chain(asked).chain(view.short_groups());
     let all: BTreeSet<_> = all.filter(|group| !is_late(group)).collect();
+    let keys: BTreeSet<_> = all.iter().filter_map(|group| required_key(group, view)).cloned().collect();
+    if keys.len() > MOST_KEYS {
+        return division;
+    }
+    // Nobody may have asked about the others for long.
+    let mut provided = view.clone();
+    provided.provide(&Needs { topology_keys: keys.into_iter().collect(), ..Needs::default() });
+    let view = &provided;
     let mut all: Vec<_> = all.into_iter().filter_map(|group| Contender::new(group, view)).collect();
 
     let mut ground = vec![false; view.host_numbers()];
@@ -89,6 +106,9 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
     contenders.sort_by_cached_key(|members| claim(members, view));
 
     let mut blank = view.clone();
+    for members in &contenders {
+        blank.provide(&needs_of(members, settings));
+    }
     // A plan of which nobody has a place yet gives way to who has begun.
     let on_ground = |group: &&Arc<GroupKey>| {
         let slots = reservations.of(group).into_iter().flat_map(|kept| &kept.slots);
