@@ -17,8 +17,10 @@ use crate::api_server::ApiServer;
 use crate::truth::Pod;
 use crate::watch::Event;
 
-/// Nobody is evicted here, so room that an eviction would make does not count.
+/// Nobody is evicted here, so room that an eviction would make does not count. What is decided must not depend on how busy
+/// the machine is.
 const CONFIG: &str = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n\
+    server: {timeouts: {decision: 60s}}\n\
     replicaGroups: {countOnPreemption: false, limits: ";
 
 /// How many members still to come may have room kept for them, of all groups of a namespace.

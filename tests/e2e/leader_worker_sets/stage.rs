@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::{Api, Client};
@@ -120,8 +120,18 @@ impl Stage {
         history::ensure_never_apart(&self.watch.transitions(), &self.racks)
     }
 
-    /// As if a container had ended and were started again.
+    /// As if a container had ended and were started again. Only of a pod that runs: when kwok lets it run, it writes anew
+    /// how its containers are.
     pub async fn restart_container(&self, pod: &str) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            let status = self.pods().get(pod).await?.status.unwrap_or_default();
+            if status.phase.as_deref() == Some("Running") {
+                break;
+            }
+            ensure!(started.elapsed() < MINUTE, "{pod} does not run");
+            sleep(POLL).await;
+        }
         let status = json!({"name": "app", "image": "none", "imageID": "", "ready": true, "restartCount": 1,
             "state": {"running": {}}});
         let patch = Patch::Merge(json!({"status": {"containerStatuses": [status]}}));
