@@ -109,6 +109,7 @@ impl Decision {
         let cause = |(_, reason)| match reason {
             Reason::MembersNotCreated => Some(Undecided::MembersNotCreated),
             Reason::MemberVolumeUnknown => Some(Undecided::MemberVolumeUnknown),
+            Reason::MemberGated => Some(Undecided::MemberGated),
             _ => None,
         };
         (self.passing() == 0 && self.uncertain)

@@ -79,6 +79,11 @@ impl Reason {
                  it in. The group begins only when that is known.",
                 "Nothing, if the claim is about to be bound; otherwise `kubectl describe pvc` tells what it waits for.",
             ),
+            Reason::MemberGated => entry(
+                "A member that waits has a scheduling gate, so that kube-scheduler does not try it yet. The group begins only when \
+                 all its members that exist may be scheduled.",
+                "Find out who is to remove the gate: `kubectl get pod -o jsonpath={.spec.schedulingGates}` names it.",
+            ),
             Reason::OutsideSample => entry(
                 "kube-scheduler offers a sample of the nodes, and the group's room is on others.",
                 "Nothing: the pod is nominated to a node of its group's domain and tried again within seconds.",
@@ -217,6 +222,10 @@ impl Undecided {
             Undecided::MemberVolumeUnknown => entry(
                 "A waiting member of the pod's group uses a claim that does not exist or is not bound yet.",
                 "Nothing, if it is about to be; otherwise `kubectl describe pvc`. kube-scheduler tries again after its backoff.",
+            ),
+            Undecided::MemberGated => entry(
+                "A waiting member of the pod's group has a scheduling gate.",
+                "Find out who is to remove it. kube-scheduler tries again after its backoff.",
             ),
             Undecided::DecisionTimeout => entry(
                 "The decision would have taken longer than `server.timeouts.decision`.",

@@ -77,6 +77,8 @@ reasons! {
     MembersNotCreated: REPLICA_GROUP, Undecided;
     /// The volume of a member is not bound yet, or not known: nobody can tell where the group has to be.
     MemberVolumeUnknown: REPLICA_GROUP, Undecided;
+    /// A member is held back by a scheduling gate.
+    MemberGated: REPLICA_GROUP, Undecided;
     /// The group has room, but on none of the nodes that kube-scheduler offers: it looked at a sample.
     OutsideSample: REPLICA_GROUP, Undecided;
     /// kube-scheduler sees room for the member on the node, and the watch does not.
@@ -152,6 +154,7 @@ impl Reason {
             self,
             Reason::MembersNotCreated
                 | Reason::MemberVolumeUnknown
+                | Reason::MemberGated
                 | Reason::GroupDomainUnknown
                 | Reason::OutsideSample
         )
@@ -170,6 +173,7 @@ impl Reason {
             | Reason::GroupDomainUnknown
             | Reason::MembersNotCreated
             | Reason::MemberVolumeUnknown
+            | Reason::MemberGated
             | Reason::CacheContradicted
             | Reason::OutsideSample
             | Reason::ReservationUndecided => 0,
@@ -219,6 +223,8 @@ pub enum Undecided {
     MembersNotCreated,
     /// Where the volume of a member of the pod's group is, is not known yet.
     MemberVolumeUnknown,
+    /// A member of the pod's group is held back by a scheduling gate.
+    MemberGated,
     /// The decision would have taken longer than it may.
     DecisionTimeout,
     /// A policy failed.
@@ -227,15 +233,21 @@ pub enum Undecided {
 
 impl Undecided {
     /// Every cause, for metrics that exist from the start and for the docs.
-    pub const ALL: [Undecided; 7] = [
+    pub const ALL: [Undecided; 8] = [
         Undecided::CacheNotSynced,
         Undecided::CacheStale,
         Undecided::PlacementUnknown,
         Undecided::MembersNotCreated,
         Undecided::MemberVolumeUnknown,
+        Undecided::MemberGated,
         Undecided::DecisionTimeout,
         Undecided::InternalError,
     ];
+
+    /// Whether it may stay so until somebody does something about it.
+    pub const fn may_last(self) -> bool {
+        matches!(self, Undecided::MembersNotCreated | Undecided::MemberVolumeUnknown | Undecided::MemberGated)
+    }
 
     /// The code: what metrics show.
     pub const fn code(self) -> &'static str {
@@ -245,6 +257,7 @@ impl Undecided {
             Undecided::PlacementUnknown => "PlacementUnknown",
             Undecided::MembersNotCreated => "MembersNotCreated",
             Undecided::MemberVolumeUnknown => "MemberVolumeUnknown",
+            Undecided::MemberGated => "MemberGated",
             Undecided::DecisionTimeout => "DecisionTimeout",
             Undecided::InternalError => "InternalError",
         }

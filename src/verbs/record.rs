@@ -36,8 +36,7 @@ impl Verbs {
         self.nominations.asked_about(pod);
         if let Some(undecided) = decision.undecided() {
             self.record_undecided(called.key(), undecided);
-            // It may stay so until somebody does something about it.
-            if matches!(undecided, Undecided::MembersNotCreated | Undecided::MemberVolumeUnknown) {
+            if undecided.may_last() {
                 self.group_events.filtered(pod, decision, snapshot.view());
             }
         } else {

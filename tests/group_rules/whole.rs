@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{Scene, all_annotated, annotated, group, pod, single, with_spec};
+use crate::scene::{Scene, all_annotated, annotated, group, on, pod, single, with_spec};
 
 const TOO_SMALL: &str = "replica group does not fit as a whole into the required domain";
 
@@ -171,4 +171,20 @@ fn members_that_differ_only_in_a_label_by_which_they_keep_apart_are_not_alike() 
     let stage = scene.open();
     stage.see(&members);
     assert_eq!(stage.racks(&members[0]), ["many"]);
+}
+
+#[test]
+fn a_group_does_not_begin_while_a_member_is_held_back_by_a_gate() {
+    let members = group("g", 3);
+    let gated = with_spec(members[2].clone(), "schedulingGates", json!([{"name": "example.com/quota"}]));
+    let stage = Scene::new().rack("a", 4).open();
+    stage.see(&[members[0].clone(), members[1].clone(), gated.clone()]);
+    let answer = stage.filter(&members[0]);
+    assert_eq!(answer["Error"], "berth: a member of the replica group is held back by a scheduling gate");
+    assert_eq!(stage.kept(), (0, 0));
+    stage.see(&members[2..]);
+    assert_eq!(stage.passing(&members[0]).len(), 4);
+    // Whoever has begun goes on, and room is kept for the one that is held back.
+    stage.see(&[on(&members[0], "a-0"), gated]);
+    assert_eq!((stage.passing(&members[1]).len(), stage.kept()), (3, (1, 2)));
 }

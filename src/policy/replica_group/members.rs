@@ -200,6 +200,11 @@ impl<'a> Members<'a> {
         self.undescribed > 0 && self.placed.is_empty()
     }
 
+    /// Whether nobody is in place yet, and kube-scheduler does not try a member that waits.
+    pub fn begins_with_gates(&self, view: &View) -> bool {
+        self.placed.is_empty() && view.waiting_members(&self.membership.group).any(|pod| pod.gated)
+    }
+
     /// Whether nobody is in place yet, and nobody knows where the volume of a member is that waits beside the one that asks.
     /// With a group that has begun, the others go where it is in any case.
     pub fn begins_without_volumes(&self, asking: &Pod, view: &View) -> bool {

@@ -26,6 +26,7 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
             "a member of the replica group runs on a node whose domain is not known"
         }
         Reason::MembersNotCreated => "members of the replica group have not been created yet",
+        Reason::MemberGated => "a member of the replica group is held back by a scheduling gate",
         Reason::MemberVolumeUnknown => "the volume of a member of the replica group is not known yet",
         Reason::OutsideSample => {
             "the replica group's room is on nodes that are not in kube-scheduler's sample"
@@ -99,6 +100,7 @@ pub const fn of_error(undecided: Undecided) -> &'static str {
         Undecided::MemberVolumeUnknown => {
             "berth: the volume of a member of the replica group is not known yet"
         }
+        Undecided::MemberGated => "berth: a member of the replica group is held back by a scheduling gate",
         Undecided::DecisionTimeout => "berth: the decision would have taken too long",
         Undecided::InternalError => "berth: internal error while deciding",
     }
