@@ -32,6 +32,7 @@ mod waiting;
 use std::sync::Arc;
 
 use self::call::SchedulingCall;
+use self::decide::Consultation;
 use self::filter::Attempt;
 pub use self::group_events::GroupEvents;
 pub use self::group_metrics::GroupMetrics;
@@ -131,17 +132,16 @@ impl Verbs {
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let call = self.scheduling_call(body)?;
         let names = &call.candidates.names;
-        let scores =
-            match self.consult((Purpose::Prioritize, false), &call.pod, names, |asked: &Asked<'_>| {
-                asked.prioritize()
-            }) {
-                Ok(consulted) => consulted.answer,
-                // In doubt there is no preference.
-                Err(undecided) => {
-                    self.record_undecided(call.pod.key(), undecided);
-                    vec![0; names.len()]
-                }
-            };
+        let consultation = Consultation::on(Purpose::Prioritize);
+        let answer = |asked: &Asked<'_>| asked.prioritize();
+        let scores = match self.consult(consultation, &call.pod, names, answer) {
+            Ok(consulted) => consulted.answer,
+            // In doubt there is no preference.
+            Err(undecided) => {
+                self.record_undecided(call.pod.key(), undecided);
+                vec![0; names.len()]
+            }
+        };
         Ok(reply::prioritize(names, &scores))
     }
 

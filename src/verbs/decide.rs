@@ -53,21 +53,37 @@ enum Outcome<R> {
     Lacks(Needs),
 }
 
+/// What the policies are asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Consultation {
+    pub purpose: Purpose,
+    /// Whether the caller asks again once pods that are awaited have their places.
+    pub may_wait: bool,
+    /// Since when the time for the decision runs.
+    pub began: Instant,
+}
+
+impl Consultation {
+    /// One that begins now, and that nobody waits for.
+    pub fn on(purpose: Purpose) -> Self {
+        Self { purpose, may_wait: false, began: Instant::now() }
+    }
+}
+
 impl Verbs {
-    /// Asks the policies on one snapshot that has everything they need; `may_wait` if the caller asks again once pods that
-    /// are awaited have their places.
+    /// Asks the policies on one snapshot that has everything they need.
     pub(super) fn consult<R>(
         &self,
-        (purpose, may_wait): (Purpose, bool),
+        consultation: Consultation,
         called: &CalledPod,
         candidates: &[Cow<'_, str>],
         answer: impl Fn(&Asked<'_>) -> Result<R, Unanswered>,
     ) -> Result<Consulted<R>, Undecided> {
-        let began = Instant::now();
-        if self.rests.cover(called.pod(), began) {
+        let began = consultation.began;
+        if self.rests.cover(called.pod(), Instant::now()) {
             return Err(Undecided::DecisionTimeout);
         }
-        let consulted = self.consult_at_length((purpose, may_wait), called, candidates, answer);
+        let consulted = self.consult_at_length(consultation, called, candidates, answer);
         if consulted.as_ref().err() == Some(&Undecided::DecisionTimeout) {
             self.rests.begin(called.pod(), began.elapsed(), Instant::now());
         }
@@ -76,14 +92,14 @@ impl Verbs {
 
     fn consult_at_length<R>(
         &self,
-        (purpose, may_wait): (Purpose, bool),
+        Consultation { purpose, may_wait, began }: Consultation,
         called: &CalledPod,
         candidates: &[Cow<'_, str>],
         answer: impl Fn(&Asked<'_>) -> Result<R, Unanswered>,
     ) -> Result<Consulted<R>, Undecided> {
         let mut snapshot = self.store.snapshot();
         self.trust_cache(&snapshot)?;
-        let budget = budget(&snapshot);
+        let budget = budget(&snapshot, began);
         if purpose == Purpose::Filter && snapshot.view().may_hold_up_groups(&called.pod().uid) {
             // kube-scheduler has given up on the last attempt, whatever is answered now: groups that went short for it come
             // before the plan that it was a part of.
@@ -120,7 +136,7 @@ impl Verbs {
         let (engine, mut view) = (snapshot.engine(), snapshot.view().clone());
         owed::update(&mut view, snapshot.config(), engine)?;
         let pod = CalledPod::new(pod, &view).seen_by(&view);
-        let budget = budget(&snapshot);
+        let budget = budget(&snapshot, Instant::now());
         loop {
             let question = Question::about(Purpose::Filter, &pod, candidates, &view);
             let question = Question { detail: Detail::Facts, budget: &budget, ..question };
@@ -137,9 +153,9 @@ impl Verbs {
     }
 }
 
-/// What a decision that begins now may cost.
-fn budget(snapshot: &Snapshot) -> Budget {
-    Budget::until(Instant::now() + snapshot.config().server.timeouts.decision.0)
+/// What a decision may cost that began then.
+fn budget(snapshot: &Snapshot, began: Instant) -> Budget {
+    Budget::until(began + snapshot.config().server.timeouts.decision.0)
 }
 
 /// Asks the policies as if the pod were nowhere. A pure function of the question.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::Verbs;
 use super::call::SchedulingCall;
+use super::decide::Consultation;
 use super::off_loop::{is_large, off_the_event_loop_if};
 use super::record::Outdated;
 use super::waiting::Patience;
@@ -85,22 +86,29 @@ impl Verbs {
     /// reserved for others meanwhile.
     pub(super) fn attempt(&self, call: &SchedulingCall<'_>, patience: Patience) -> Attempt {
         let _deciding = self.nominations.deciding();
+        let began = Instant::now();
         for _ in 0..MOST_DECISIONS {
-            if let Ok(attempt) = self.decide_once(call, patience) {
+            if let Ok(attempt) = self.decide_once(call, patience, began) {
                 return attempt;
             }
         }
         Attempt::Answered(self.filter_error(call, Undecided::DecisionTimeout))
     }
 
-    fn decide_once(&self, call: &SchedulingCall<'_>, patience: Patience) -> Result<Attempt, Outdated> {
+    fn decide_once(
+        &self,
+        call: &SchedulingCall<'_>,
+        patience: Patience,
+        began: Instant,
+    ) -> Result<Attempt, Outdated> {
         let candidates = &call.candidates;
-        let purpose = (Purpose::Filter, patience != Patience::None);
-        let consulted =
-            match self.consult(purpose, &call.pod, &candidates.names, |asked: &Asked<'_>| asked.filter()) {
-                Ok(consulted) => consulted,
-                Err(undecided) => return Ok(Attempt::Answered(self.filter_error(call, undecided))),
-            };
+        let consultation =
+            Consultation { purpose: Purpose::Filter, may_wait: patience != Patience::None, began };
+        let answer = |asked: &Asked<'_>| asked.filter();
+        let consulted = match self.consult(consultation, &call.pod, &candidates.names, answer) {
+            Ok(consulted) => consulted,
+            Err(undecided) => return Ok(Attempt::Answered(self.filter_error(call, undecided))),
+        };
         if patience.waits_for(&consulted.answer) {
             let pods = consulted.answer.effects().awaited.clone();
             return Ok(Attempt::Waits(Awaited { pods, snapshot: consulted.snapshot }));

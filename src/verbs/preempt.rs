@@ -2,6 +2,7 @@
 
 use super::Verbs;
 use super::call::PreemptCall;
+use super::decide::Consultation;
 use crate::config::Mode;
 use crate::decision::Undecided;
 use crate::policy::Purpose;
@@ -21,7 +22,8 @@ impl Verbs {
             };
             offered.iter().map(known).collect()
         };
-        let consulted = self.consult((Purpose::Preempt, false), &called, &names, |asked| asked.preempt(find));
+        let consultation = Consultation::on(Purpose::Preempt);
+        let consulted = self.consult(consultation, &called, &names, |asked| asked.preempt(find));
         let (snapshot, fates) = match consulted {
             Ok(consulted) => (consulted.snapshot, consulted.answer),
             Err(undecided) => {
