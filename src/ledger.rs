@@ -129,6 +129,8 @@ pub struct Ledger {
     entries: HashMap<Uid, Entry>,
     reservations: Reservations,
     clock: Duration,
+    /// Whether bind calls come here at all.
+    binds: bool,
 }
 
 impl Ledger {
@@ -253,6 +255,7 @@ impl Ledger {
 
     /// Bind was called. `pod` is what to remember if filter was never asked about it.
     pub fn assume(&mut self, pod: Arc<Pod>, node: Name, ttl: Duration) {
+        self.binds = true;
         let deadline = self.clock + ttl;
         let phase = Phase::Assumed { node, binding: true };
         if let Some(entry) = self.entries.get_mut(&pod.uid) {
@@ -324,6 +327,17 @@ impl Ledger {
         self.reservations.expire(self.clock);
         let over = |entry: &&Entry| entry.deadline <= self.clock;
         self.entries.values().filter(over).map(|entry| entry.pod.uid.clone()).collect()
+    }
+
+    /// Whether a pod that the watch shows on a node for the first time was put there through another Berth.
+    pub fn is_overtaken_by(&self, uid: &str, node: &Name) -> bool {
+        match self.entries.get(uid).map(|entry| &entry.phase) {
+            None => true,
+            Some(Phase::Assumed { binding: true, .. }) => false,
+            Some(Phase::Assumed { node: only, .. }) if only != node => true,
+            // Its bind call would have come here.
+            Some(_) => self.binds,
+        }
     }
 
     /// Pods of a scheduler that were let in, and whose bind calls have not come.

@@ -283,7 +283,7 @@ impl View {
         let (group, is_going) = (pod.group.clone(), pod.terminating || pod.finished);
         let in_place = pod.node.is_some() && !pod.finished;
         let bound = in_place && self.placement(&uid).is_none();
-        if bound && self.was_placed_by_another_berth(&pod) {
+        if in_place && self.was_placed_by_another_berth(&pod) {
             self.drop_what_is_overtaken(&pod, dropped);
         }
         let before = self.standing(&uid);
@@ -311,11 +311,12 @@ impl View {
         self.outdate_if_changed(before, &uid);
     }
 
-    /// Whether a member that was seen waiting has got a node without ever having been let in here. Members of groups are
-    /// placed through Berth alone, so another one is asked by now.
+    /// Whether a member that was seen waiting has got a node, but not from here. Members of groups are placed through
+    /// Berth alone, so another one is asked by now.
     fn was_placed_by_another_berth(&self, pod: &Pod) -> bool {
         let waited = self.pods.get(&pod.uid).is_some_and(|known| known.node.is_none());
-        waited && pod.is_placed_with_its_group() && self.ledger.get(&pod.uid).is_none()
+        let is_overtaken = |node: &Name| self.ledger.is_overtaken_by(&pod.uid, node);
+        waited && pod.is_placed_with_its_group() && pod.node.as_ref().is_some_and(is_overtaken)
     }
 
     /// Offers of which kube-scheduler has made nothing before it turned to another Berth must not stand against what that one

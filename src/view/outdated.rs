@@ -128,12 +128,22 @@ impl View {
     /// rest is kept at the priority of the others.
     pub(super) fn outdate_by_arrival(&mut self, pod: &Pod, host: &str) {
         let own = pod.group.as_ref().map(|membership| &membership.group);
-        if let Some(own) = own.filter(|own| self.placed_members(own).len() == 1 || self.was_least(pod, own)) {
+        let is_news = |own: &&Arc<GroupKey>| {
+            self.placed_members(own).len() == 1 || self.was_least(pod, own) || self.has_members_to_come(own)
+        };
+        if let Some(own) = own.filter(is_news) {
             self.outdate(&own.clone());
         }
         let held = self.ledger.reservations().on(host).iter().map(|held| &held.group);
         let others: Vec<_> = held.filter(|group| Some(*group) != own).cloned().collect();
         self.outdated.extend(others);
+    }
+
+    /// Whether room is kept for members that do not exist. What they are taken to ask for may follow from those that do, and
+    /// from which of them still wait.
+    fn has_members_to_come(&self, group: &GroupKey) -> bool {
+        let kept = self.ledger.reservations().of(group);
+        kept.is_some_and(|kept| kept.missing > self.waiting_members(group).len())
     }
 
     /// Whether a group's room was kept at the priority of this member, and all that are still waiting matter more.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, all_annotated, group, labelled, rack_of, single};
+use crate::scene::{RACK, Scene, all_annotated, group, labelled, rack_of, single};
 
 const BLOCK: &str = "example.com/block";
 const ZONE: &str = "topology.kubernetes.io/zone";
@@ -134,4 +134,24 @@ fn groups_that_only_prefer_a_rack_are_spread_over_zones_too() {
     let places =
         ["a", "b"].map(|name| stage.place_all(&wish(name))[0].clone().expect("a place")[..1].to_owned());
     assert_eq!(places, ["x", "y"]);
+}
+
+#[test]
+fn who_can_be_in_its_preferred_domain_chooses_before_those_who_cannot() {
+    let prefers = |name| {
+        let members = all_annotated(group(name, 2), "berth.dev/required-topology", "");
+        all_annotated(members, "berth.dev/preferred-topology", RACK)
+    };
+    let (dispersed, together) = (prefers("dispersed"), prefers("together"));
+    // Seen at once, as after a restart.
+    let stage = Scene::new()
+        .rack("a", 2)
+        .rack("b", 1)
+        .rack("c", 1)
+        .running(&dispersed[0], "b-0")
+        .running(&together[0], "a-0")
+        .open();
+    stage.see(&[dispersed[1].clone(), together[1].clone()]);
+    assert_eq!(stage.passing(&dispersed[1]), ["c-0"]);
+    assert_eq!(stage.passing(&together[1]), ["a-1"]);
 }

@@ -117,6 +117,23 @@ fn offers_do_not_stand_against_what_another_berth_has_decided_since() {
 }
 
 #[test]
+fn so_it_is_with_a_member_that_went_elsewhere_than_it_was_let_in_here() {
+    let (offered, begun) = (group("offered", 2), group("begun", 2));
+    let alone = |members| all_annotated(members, "berth.dev/exclusive", "Set");
+    let (offered, begun) = (alone(offered), alone(begun));
+    let (has, labels) = (json!({"cpu": "2"}), json!({}));
+    let stage = Scene::new().rack_of("a", 1, &has, &labels).rack_of("b", 1, &has, &labels).open();
+    stage.see(&offered);
+    stage.see(&begun);
+    let (first, second) = (stage.racks(&offered[0]), stage.racks(&begun[0]));
+    let node = format!("{}-0", first[0]);
+    // Nobody binds through this Berth so far, so that only the node tells.
+    stage.see(&[on(&begun[0], &node)]);
+    assert_ne!(first, second);
+    assert_eq!(stage.verbs.store.view().ledger().len(), 0);
+}
+
+#[test]
 fn a_member_that_was_bound_through_us_leaves_the_offers_to_others_alone() {
     let (offered, begun) = (group("offered", 2), group("begun", 2));
     let stage = Scene::new().rack("a", 8).open();

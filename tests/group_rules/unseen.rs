@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, Stage, group, labelled, with_spec};
+use crate::scene::{Scene, Stage, group, labelled, on, single, with_spec};
 
 /// Two racks: in the first, three small members fit, but no large one.
 fn stage() -> Stage {
@@ -92,4 +92,27 @@ fn members_of_a_set_that_is_not_known_yet_are_not_guessed() {
     let answer = scene.verbs.decide(berth::verbs::Verb::Filter, body.as_bytes()).expect("well-formed");
     let answer: Value = serde_json::from_slice(&answer.expect("an answer")).expect("JSON");
     assert_eq!(answer["Error"], NOT_CREATED);
+}
+
+#[test]
+fn what_is_kept_for_a_member_that_went_does_not_depend_on_who_was_placed_when() {
+    let mut members = bare(group("g", 3));
+    members[1] = large(members[1].clone());
+    let racks = || Scene::new().rack_of("b", 3, &json!({"cpu": "4"}), &json!({}));
+    let kept = |stage: &Stage| -> Vec<_> {
+        stage.passing(&single("probe"));
+        let view = stage.verbs.store.view();
+        let kept = view.ledger().reservations().iter().flat_map(|kept| kept.slots.clone());
+        kept.map(|slot| slot.requests.milli_cpu).collect()
+    };
+    // The second is let in while the first is in place and the third is gone.
+    let stage = racks().running(&members[0], "b-0").open();
+    stage.see(&members[1..2]);
+    stage.passing(&members[1]);
+    stage.bind(&members[1], "b-1");
+    stage.see(&[on(&members[1], "b-1")]);
+    // Another Berth sees the outcome alone.
+    let newcomer = racks().running(&members[0], "b-0").running(&members[1], "b-1").open();
+    assert_eq!(kept(&stage), kept(&newcomer));
+    assert_eq!(kept(&stage).len(), 1);
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use super::agreement::spokesman;
 use super::availability::Assumption;
+use super::host_set::domains_of;
 use super::members::Members;
 use super::needs_of;
 use super::search::{Outcome, Search, Settings};
@@ -49,9 +50,13 @@ pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> 
     });
     let reservations = view.ledger().reservations();
     let mut order: Vec<_> = incomplete.iter().collect();
-    // Who has slots goes first, so that nobody takes them.
+    // Who has slots goes first, so that nobody takes them; then who finds all it lacks in its preferred domain: for whoever does
+    // not, one place is as good as another.
+    let is_one_of_several = incomplete.len() > 1;
     order.sort_by_cached_key(|members| {
-        (reservations.of(&members.membership.group).is_none(), claim(members, view))
+        let has_slots = reservations.of(&members.membership.group).is_some();
+        let is_dispersed = !has_slots && is_one_of_several && is_dispersed(members, view, settings);
+        (!has_slots, is_dispersed, claim(members, view))
     });
     let order = order.into_iter().map(|members| members.membership.group.clone()).collect();
     let division = Division::among(order, view, settings);
@@ -84,6 +89,16 @@ fn claim(members: &Members<'_>, view: &View) -> (Reverse<i32>, bool, usize, Arc<
     let group = &members.membership.group;
     let is_planned = view.waiting_members(group).any(|pod| pod.nominated_node.is_some());
     (Reverse(members.priority), !is_planned, members.missing(), group.clone())
+}
+
+/// Whether a group cannot be in one domain of the topology that it prefers, were it the only one to find its slots.
+fn is_dispersed(members: &Members<'_>, view: &View, settings: &Settings) -> bool {
+    let preferred = members.membership.topology.preferred.as_ref();
+    let Some(domains) = preferred.and_then(|key| view.domains(key)) else { return false };
+    let Outcome::Found(plan) = room(&members.membership.group, view, settings) else { return false };
+    let slots = plan.reservation.slots.iter().filter_map(|slot| view.host_id(&slot.host));
+    let placed = members.placed.iter().map(|placed| placed.host);
+    domains_of(placed.chain(slots), domains).len() != 1
 }
 
 /// Which groups get all that they lack.
