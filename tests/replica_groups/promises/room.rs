@@ -129,9 +129,14 @@ impl World<'_> {
             let node = self.truth.nodes.get(node)?;
             Some(level.map(|level| node.domain(level).map(str::to_owned)))
         };
+        // A successor would have to be where its node was before it changed racks.
+        let is_cut_off = |(pod, node): (&Pod, &String)| {
+            self.truth.nodes.get(node).is_some_and(|node| !self.truth.reaches_volume(pod, node))
+        };
         let mut places = self.truth.bound_members(group).map(|(_, node)| place(node));
         let first = places.next();
         first.is_some_and(|first| first.is_none() || places.any(|place| place != first))
+            || self.truth.bound_members(group).any(is_cut_off)
     }
 
     /// A member was bound that had been let in at `since`.
