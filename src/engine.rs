@@ -3,6 +3,7 @@
 mod metrics;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -271,6 +272,8 @@ impl<'a> Asked<'a> {
 
     /// What the policies say to each candidate. Those that only observe are counted and not followed.
     fn judge(&self, question: &Question<'_>) -> Result<Decision, Unanswered> {
+        let hosts = OnceCell::new();
+        let question = &Question { hosts: Some(&hosts), ..*question };
         let candidates = question.candidates.len();
         let mut decision = Decision::all_pass(candidates);
         for part in &self.parts {

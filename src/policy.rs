@@ -11,6 +11,7 @@ pub mod replica_group;
 pub mod topology_spread;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 pub use self::budget::Budget;
@@ -19,7 +20,7 @@ use crate::config::Mode;
 use crate::decision::{Decision, Detail};
 use crate::ledger::Reservation;
 use crate::model::{GroupKey, Pod};
-use crate::view::{Needs, View};
+use crate::view::{HostId, Needs, View};
 
 /// What is asked of the policies.
 #[derive(Clone, Copy)]
@@ -30,6 +31,8 @@ pub struct Question<'a> {
     pub pod: &'a Pod,
     /// The nodes to choose from, in the caller's order.
     pub candidates: &'a [Cow<'a, str>],
+    /// Their hosts, if several policies share them: whoever asks first looks them up.
+    pub hosts: Option<&'a OnceCell<Vec<Option<HostId>>>>,
     /// What if these pods had left each candidate, by its position; empty if nobody is to leave.
     pub evictions: &'a [Candidate],
     /// The cluster.
@@ -75,7 +78,17 @@ impl<'a> Question<'a> {
     pub fn about(purpose: Purpose, pod: &'a Pod, candidates: &'a [Cow<'a, str>], view: &'a View) -> Self {
         let (detail, budget) = (Detail::Codes, Budget::unlimited());
         let (may_wait, may_nominate) = (false, false);
-        Self { purpose, pod, candidates, evictions: &[], view, detail, may_wait, may_nominate, budget }
+        let (hosts, evictions) = (None, &[][..]);
+        Self { purpose, pod, candidates, hosts, evictions, view, detail, may_wait, may_nominate, budget }
+    }
+
+    /// The host of each candidate; `None` for those that no watch shows.
+    pub fn candidate_hosts(&self) -> Cow<'a, [Option<HostId>]> {
+        let find = || self.candidates.iter().map(|name| self.view.host_id(name)).collect();
+        match self.hosts {
+            Some(hosts) => Cow::Borrowed(hosts.get_or_init(find)),
+            None => Cow::Owned(find()),
+        }
     }
 
     /// Whether the candidates may be a sample of the nodes that would do. kube-scheduler stops looking once it has found

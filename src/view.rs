@@ -176,6 +176,11 @@ impl View {
         self.hosts.get(self.hosts.id(name)?)
     }
 
+    /// The hosts that have members of replica groups that are placed together.
+    pub fn hosts_with_members(&self) -> impl Iterator<Item = HostId> {
+        self.hosts.with_members()
+    }
+
     /// All hosts.
     pub fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter()

@@ -216,6 +216,11 @@ impl Reservations {
         if self.held.is_empty() { &[] } else { self.held.get(host).map_or(&[], |held| held.as_slice()) }
     }
 
+    /// The hosts that have slots.
+    pub fn hosts(&self) -> impl Iterator<Item = &Name> {
+        self.held.keys()
+    }
+
     /// How those ended that are no more.
     pub fn endings(&self) -> Endings {
         self.endings

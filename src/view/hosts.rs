@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use imbl::Vector;
+use imbl::{OrdSet, Vector};
 
 use super::HostId;
 use crate::model::{Name, Node, Pod, Used};
@@ -33,6 +33,8 @@ pub struct Hosts {
     ids: Arc<HashMap<Name, HostId, ahash::RandomState>>,
     by_id: Vector<Option<Host>>,
     vacant: Vector<HostId>,
+    /// Hosts with members of replica groups that are placed together.
+    with_members: OrdSet<HostId>,
     nodes: usize,
 }
 
@@ -80,23 +82,37 @@ impl Hosts {
         }
     }
 
+    /// Those with members of replica groups that are placed together.
+    pub fn with_members(&self) -> impl Iterator<Item = HostId> {
+        self.with_members.iter().copied()
+    }
+
     pub fn add_pod(&mut self, node: &Name, pod: Arc<Pod>) {
+        let is_member = pod.is_placed_with_its_group();
         self.with(node, |host| {
             Arc::make_mut(&mut host.used).arrive(&pod.allocated);
-            host.members += u32::from(pod.is_placed_with_its_group());
+            host.members += u32::from(is_member);
             Arc::make_mut(&mut host.pods).push(pod);
         });
+        if let Some(id) = self.id(node).filter(|_| is_member) {
+            self.with_members.insert(id);
+        }
     }
 
     pub fn remove_pod(&mut self, node: &Name, uid: &str) {
-        self.with(node, |host| {
+        let id = self.id(node);
+        let members = self.with(node, |host| {
             if let Some(at) = host.pods.iter().position(|pod| *pod.uid == *uid) {
                 // The copy that is kept here: the very one that was added.
                 let pod = Arc::make_mut(&mut host.pods).swap_remove(at);
                 Arc::make_mut(&mut host.used).leave(&pod.allocated);
                 host.members -= u32::from(pod.is_placed_with_its_group());
             }
+            host.members
         });
+        if let Some(id) = id.filter(|_| members == 0) {
+            self.with_members.remove(&id);
+        }
     }
 
     /// Changes one host, which is made on first use and given up when nothing is left of it.

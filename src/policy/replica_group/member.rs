@@ -24,8 +24,7 @@ impl Member<'_, '_> {
     /// Says of each candidate whether the member may go there.
     pub fn filter(&self, decision: &mut Decision) {
         let view = self.question.view;
-        let hosts: Vec<Option<HostId>> =
-            self.question.candidates.iter().map(|name| view.host_id(name)).collect();
+        let hosts = self.question.candidate_hosts();
         if !self.question.evictions.is_empty() {
             self.judge_evictions(&hosts, decision);
             return;

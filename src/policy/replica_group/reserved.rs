@@ -23,9 +23,8 @@ pub fn filter(question: &Question<'_>, decision: &mut Decision) {
     let in_flight: Vec<&Entry> = question.view.ledger().iter().filter(open).collect();
     let mut await_them = false;
     let mut contradicted = Vec::new();
-    for (at, name) in question.candidates.iter().enumerate() {
-        let Some(host) = question.view.host(name) else { continue };
-        let held: Vec<_> = availability.respected_slots(name).collect();
+    for (at, host) in concerned(question) {
+        let held: Vec<_> = availability.respected_slots(&host.name).collect();
         if held.is_empty() && host.members == 0 {
             continue;
         }
@@ -61,22 +60,35 @@ pub fn filter(question: &Question<'_>, decision: &mut Decision) {
     }
 }
 
+/// The candidates that have slots or members, with their positions. They are few, mostly.
+fn concerned<'a>(question: &Question<'a>) -> impl Iterator<Item = (usize, &'a Host)> {
+    let view = question.view;
+    let mut concerned = vec![false; view.host_numbers()];
+    let slots = view.ledger().reservations().hosts().filter_map(|host| view.host_id(host));
+    slots.chain(view.hosts_with_members()).for_each(|host| concerned[host.index()] = true);
+    let hosts = question.candidate_hosts();
+    (0..hosts.len()).filter_map(move |at| {
+        let host = hosts[at].filter(|host| concerned[host.index()])?;
+        Some((at, view.host_numbered(host)?))
+    })
+}
+
 /// Slots of groups that matter less may be taken, but not while there is room elsewhere.
 fn leave_slots_alone(question: &Question<'_>, decision: &mut Decision) {
     if !question.evictions.is_empty() || question.view.ledger().reservations().is_empty() {
         return;
     }
     let polite = availability(question).assuming(Assumption::EverySlotKept);
-    let takes_slots = |at: usize, name: &str| {
-        let host = question.view.host(name).filter(|_| polite.respected_slots(name).next().is_some());
-        host.is_some_and(|host| !fits_beside(question, &polite, (at, host), &[]))
+    let takes_slots = |(at, host): &(usize, &Host)| {
+        decision.passes(*at)
+            && polite.respected_slots(&host.name).next().is_some()
+            && !fits_beside(question, &polite, (*at, *host), &[])
     };
-    let passing = |(at, _): &(usize, &Cow<'_, str>)| decision.passes(*at);
-    let candidates = question.candidates.iter().enumerate().filter(passing);
-    let (taking, elsewhere): (Vec<_>, Vec<_>) =
-        candidates.map(|(at, name)| (at, takes_slots(at, name))).partition(|(_, takes)| *takes);
-    for (at, _) in taking.into_iter().filter(|_| !elsewhere.is_empty()) {
-        decision.reject(at, Reason::ReservedForGroup);
+    let taking: Vec<usize> = concerned(question).filter(takes_slots).map(|(at, _)| at).collect();
+    if taking.len() < decision.passing() {
+        for at in taking {
+            decision.reject(at, Reason::ReservedForGroup);
+        }
     }
 }
 

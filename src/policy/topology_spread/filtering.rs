@@ -35,8 +35,10 @@ pub fn filter(case: &Case<'_>, question: &Question<'_>, decision: &mut Decision)
     };
     // The call waits and asks again: what is found out about the other candidates is of no use.
     let may_stop = question.may_wait && !open.awaited.is_empty();
+    let hosts = (!may_stop).then(|| question.candidate_hosts());
     for (at, name) in question.candidates.iter().enumerate() {
-        let refusal = match question.view.host_id(name) {
+        let host = hosts.as_ref().map_or_else(|| question.view.host_id(name), |hosts| hosts[at]);
+        let refusal = match host {
             Some(host) => limits.check(host, nominated.on(host) - leavers(at)),
             None => Some(Reason::SpreadNodeUnknown),
         };
