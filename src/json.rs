@@ -153,9 +153,9 @@ fn has_deadline(spec: &json::PodSpec) -> bool {
 }
 
 /// Seconds since the epoch; 0 if nobody says.
-fn created(meta: &json::Meta) -> i64 {
+fn created(meta: &json::Meta) -> u32 {
     let moment = meta.creation_timestamp.as_deref().and_then(|text| text.parse::<Timestamp>().ok());
-    moment.map_or(0, Timestamp::as_second)
+    moment.and_then(|moment| moment.as_second().try_into().ok()).unwrap_or_default()
 }
 
 fn priority_class(spec: &json::PodSpec, interner: &Interner) -> Option<Name> {
@@ -310,22 +310,23 @@ fn key_of(meta: &json::Meta, interner: &Interner) -> ObjectKey {
     }
 }
 
-fn controller(meta: &json::Meta, interner: &Interner) -> Option<Controller> {
+fn controller(meta: &json::Meta, interner: &Interner) -> Option<Arc<Controller>> {
     let owners = meta.owner_references.as_ref()?;
     let owner = owners.iter().find(|owner| owner.controller == Some(true))?;
-    Some(Controller {
+    Some(interner.controller(Controller {
         api_version: interner.name(&owner.api_version),
         kind: interner.name(&owner.kind),
         name: interner.name(&owner.name),
-    })
+    }))
 }
 
-fn failed_attempt(status: &json::PodStatus) -> Option<u64> {
+fn failed_attempt(status: &json::PodStatus) -> Option<u32> {
     let scheduled = status.conditions.as_ref()?.iter().find(|c| c.kind == "PodScheduled")?;
     (scheduled.status == "False").then(|| {
         let mut hasher = DefaultHasher::new();
         (&scheduled.reason, &scheduled.message, &scheduled.last_transition_time).hash(&mut hasher);
-        hasher.finish()
+        // Half of it tells two of them apart as well, and there are many pods.
+        (hasher.finish() >> 32) as u32
     })
 }
 

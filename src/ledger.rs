@@ -13,7 +13,8 @@
 //!                     |     |    +---------------------------|-----+
 //!         dropped <---+-----|--------------------------------+     |
 //!    (deleted, failed,      |                                      |
-//!     refused, expired)     +-------------> confirmed <------------+
+//!     refused, expired,     +-------------> confirmed <------------+
+//!     overtaken)
 //!                             the watch shows the pod on a node
 //! ```
 //!
@@ -73,7 +74,7 @@ pub struct Entry {
     /// is not worth waiting for again.
     pub overdue: bool,
     /// The failed-attempt mark it carried when this attempt began.
-    prior_failure: Option<u64>,
+    prior_failure: Option<u32>,
     /// Whether the watch has shown that mark. Until then it tells of earlier attempts.
     is_watch_behind: bool,
     /// When it expires, on the ledger's clock.
@@ -129,6 +130,9 @@ pub struct Ledger {
     entries: HashMap<Uid, Entry>,
     reservations: Reservations,
     clock: Duration,
+    /// Bindings that were sent from here and that no watch has shown, whatever was decided about the pods since: the node,
+    /// and until when it is remembered. Empty while bind calls go elsewhere.
+    sent: HashMap<Uid, (Name, Duration)>,
     /// Whether bind calls come here at all.
     binds: bool,
 }
@@ -255,8 +259,9 @@ impl Ledger {
 
     /// Bind was called. `pod` is what to remember if filter was never asked about it.
     pub fn assume(&mut self, pod: Arc<Pod>, node: Name, ttl: Duration) {
-        self.binds = true;
         let deadline = self.clock + ttl;
+        self.binds = true;
+        self.sent.insert(pod.uid.clone(), (node.clone(), deadline));
         let phase = Phase::Assumed { node, binding: true };
         if let Some(entry) = self.entries.get_mut(&pod.uid) {
             entry.phase = phase;
@@ -285,6 +290,7 @@ impl Ledger {
 
     /// The watch shows the pod on a node: confirmed, nothing left to remember.
     pub fn confirm(&mut self, uid: &str) {
+        self.sent.remove(uid);
         self.entries.remove(uid);
     }
 
@@ -310,6 +316,7 @@ impl Ledger {
 
     /// The pod is gone.
     pub fn delete(&mut self, uid: &str) -> Option<DropCause> {
+        self.sent.remove(uid);
         self.entries.remove(uid).map(|_| DropCause::Deleted)
     }
 
@@ -324,6 +331,8 @@ impl Ledger {
     /// given up.
     pub fn advance(&mut self, elapsed: Duration) -> Vec<Uid> {
         self.clock += elapsed;
+        let clock = self.clock;
+        self.sent.retain(|_, (_, until)| clock < *until);
         self.reservations.expire(self.clock);
         let over = |entry: &&Entry| entry.deadline <= self.clock;
         self.entries.values().filter(over).map(|entry| entry.pod.uid.clone()).collect()
@@ -331,6 +340,9 @@ impl Ledger {
 
     /// Whether a pod that the watch shows on a node for the first time was put there through another Berth.
     pub fn is_overtaken_by(&self, uid: &str, node: &Name) -> bool {
+        if self.sent.get(uid).is_some_and(|(sent, _)| sent == node) {
+            return false;
+        }
         match self.entries.get(uid).map(|entry| &entry.phase) {
             None => true,
             Some(Phase::Assumed { binding: true, .. }) => false,
@@ -340,13 +352,22 @@ impl Ledger {
         }
     }
 
-    /// Pods of a scheduler that were let in, and whose bind calls have not come.
-    pub fn unbound_of(&self, scheduler: Option<&Name>) -> Vec<Uid> {
-        let unbound = |entry: &&Entry| {
-            entry.pod.scheduler.as_ref() == scheduler
-                && !matches!(entry.phase, Phase::Assumed { binding: true, .. })
+    /// Whether a pod is in no other place than one that it was offered.
+    pub fn is_unbound(&self, uid: &str) -> bool {
+        let phase = self.entries.get(uid).map(|entry| &entry.phase);
+        phase.is_some_and(|phase| !matches!(phase, Phase::Assumed { binding: true, .. }))
+    }
+
+    /// Members of groups that were let in for a scheduler, and whose bind calls have not come.
+    pub fn unbound_members_of(
+        &self,
+        scheduler: Option<&Name>,
+    ) -> impl Iterator<Item = (&Uid, &Arc<GroupKey>)> {
+        let unbound = move |entry: &&Entry| {
+            entry.pod.scheduler.as_ref() == scheduler && self.is_unbound(&entry.pod.uid)
         };
-        self.entries.values().filter(unbound).map(|entry| entry.pod.uid.clone()).collect()
+        let unbound = self.entries.values().filter(unbound);
+        unbound.filter_map(|entry| Some((&entry.pod.uid, &entry.pod.group.as_ref()?.group)))
     }
 
     /// Forgets an offer that somebody else's decisions have overtaken.
@@ -371,7 +392,7 @@ mod tests {
 
     #[test]
     fn late_news_of_earlier_failures_do_not_end_an_attempt() {
-        let failed = |mark: Option<u64>| Pod { failed_attempt: mark, ..pod("p").build() };
+        let failed = |mark: Option<u32>| Pod { failed_attempt: mark, ..pod("p").build() };
         for (name, prior, news, expected) in [
             ("the first failure", None, vec![1], Some(DropCause::AttemptFailed)),
             ("the one that was known", Some(2), vec![2], None),

@@ -1,10 +1,10 @@
-//! One copy of each string, label set, and set of requests or requirements, however many objects carry it.
+//! One copy of each string, label set, controller, and set of requests or requirements, however many objects carry it.
 
 use std::sync::Arc;
 
 use dashmap::DashMap;
 
-use crate::model::{Labels, Name, PodConstraints, Requirements, Resources};
+use crate::model::{Controller, Labels, Name, PodConstraints, Requirements, Resources};
 
 /// Hands out one shared copy per distinct string, label set and set of requests.
 ///
@@ -18,6 +18,7 @@ pub struct Interner {
     resources: DashMap<Arc<Resources>, ()>,
     requirements: DashMap<Arc<Requirements>, ()>,
     constraints: DashMap<Arc<PodConstraints>, ()>,
+    controllers: DashMap<Arc<Controller>, ()>,
 }
 
 impl Interner {
@@ -63,8 +64,17 @@ impl Interner {
         self.constraints.entry(Arc::new(constraints)).or_default().key().clone()
     }
 
+    /// The shared copy of `controller`; it is the same for all its pods.
+    pub fn controller(&self, controller: Controller) -> Arc<Controller> {
+        if let Some(known) = self.controllers.get(&controller) {
+            return known.key().clone();
+        }
+        self.controllers.entry(Arc::new(controller)).or_default().key().clone()
+    }
+
     /// Forgets what is not in use any more. Names go last: the others hold some.
     pub fn sweep(&self) {
+        self.controllers.retain(|controller, ()| Arc::strong_count(controller) > 1);
         self.constraints.retain(|constraints, ()| Arc::strong_count(constraints) > 1);
         self.requirements.retain(|requirements, ()| Arc::strong_count(requirements) > 1);
         self.resources.retain(|resources, ()| Arc::strong_count(resources) > 1);
@@ -75,7 +85,7 @@ impl Interner {
     /// How many strings and sets are held.
     pub fn len(&self) -> usize {
         let sets = self.label_sets.len() + self.resources.len() + self.requirements.len();
-        self.names.len() + sets + self.constraints.len()
+        self.names.len() + sets + self.constraints.len() + self.controllers.len()
     }
 
     /// Whether nothing is held.

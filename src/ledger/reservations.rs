@@ -112,6 +112,8 @@ pub struct Reservation {
     pub in_place: Vec<Uid>,
     /// How many members have no place.
     pub missing: usize,
+    /// How many of them do not exist, without anybody telling what they will ask for.
+    pub undescribed: usize,
     /// A slot for each of them, and some to spare while pods are under way that may take some away.
     pub slots: Vec<Slot>,
 }
@@ -121,7 +123,8 @@ impl Reservation {
     pub fn nothing(group: Arc<GroupKey>) -> Self {
         let (domain, exclusive, parts) = (None, None, None);
         let (in_place, slots) = (Vec::new(), Vec::new());
-        Self { group, priority: 0, domain, exclusive, parts, in_place, missing: 0, slots }
+        let (missing, undescribed) = (0, 0);
+        Self { group, priority: 0, domain, exclusive, parts, in_place, missing, undescribed, slots }
     }
 }
 

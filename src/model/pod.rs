@@ -30,7 +30,7 @@ pub struct Pod {
     /// Whether it has succeeded: it takes no room any more and does not come back.
     pub finished: bool,
     /// When it was created, in seconds since the epoch.
-    pub created: i64,
+    pub created: u32,
     /// The scheduler that is to place it.
     pub scheduler: Option<Name>,
     /// Whether it is held back from scheduling.
@@ -45,8 +45,8 @@ pub struct Pod {
     pub has_deadline: bool,
     /// Whether others may be evicted for it.
     pub may_preempt: bool,
-    /// The object that controls it.
-    pub controller: Option<Controller>,
+    /// The object that controls it. One copy for all its pods.
+    pub controller: Option<Arc<Controller>>,
     /// Its part in a replica group. Depends on the settings, so the view fills it in.
     pub group: Option<Arc<Membership>>,
     /// Whether it brings topology spread constraints of its own.
@@ -55,7 +55,7 @@ pub struct Pod {
     pub in_tree_group: bool,
     /// Fingerprint of its `PodScheduled=False` condition. kube-scheduler rewrites that condition when
     /// an attempt fails, so a change of it says that the attempt at hand is over.
-    pub failed_attempt: Option<u64>,
+    pub failed_attempt: Option<u32>,
     /// What it asks for while it is to be placed.
     pub requests: Arc<Resources>,
     /// What it takes where it is placed. The same, but for pods whose containers are being resized.
@@ -69,7 +69,7 @@ pub struct Pod {
 }
 
 /// The owner that controls a pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Controller {
     /// The API group and version, e.g. `apps/v1`.
     pub api_version: Name,

@@ -147,7 +147,9 @@ impl Policy for ReplicaGroup {
             match members.excess {
                 Some(excess) => Case::Refused(reasons::exceeding(excess)),
                 None if members.begins_blindly() => Case::Refused(Reason::MembersNotCreated),
-                None if members.begins_with_gates(question.view) => Case::Refused(Reason::MemberGated),
+                None if members.begins_with_gates(question.pod, question.view) => {
+                    Case::Refused(Reason::MemberGated)
+                }
                 None if members.begins_without_volumes(question.pod, question.view) => {
                     Case::Refused(Reason::MemberVolumeUnknown)
                 }

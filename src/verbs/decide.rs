@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Verbs;
 use super::call::CalledPod;
@@ -17,6 +17,9 @@ use crate::model::Pod;
 use crate::policy::{Budget, Purpose, Question};
 use crate::store::Snapshot;
 use crate::view::Needs;
+
+/// Between the beginning of a call's time and its first decision no more than this passes.
+const BARELY_BEGUN: Duration = Duration::from_millis(1);
 
 impl From<NotReady> for Undecided {
     fn from(not_ready: NotReady) -> Self {
@@ -79,13 +82,15 @@ impl Verbs {
         candidates: &[Cow<'_, str>],
         answer: impl Fn(&Asked<'_>) -> Result<R, Unanswered>,
     ) -> Result<Consulted<R>, Undecided> {
-        let began = consultation.began;
-        if self.rests.cover(called.pod(), Instant::now()) {
+        let now = Instant::now();
+        if self.rests.cover(called.pod(), now) {
             return Err(Undecided::DecisionTimeout);
         }
+        // Of what is left when others have made room theirs meanwhile, nobody is to blame for taking too long.
+        let has_all_the_time = now.duration_since(consultation.began) < BARELY_BEGUN;
         let consulted = self.consult_at_length(consultation, called, candidates, answer);
-        if consulted.as_ref().err() == Some(&Undecided::DecisionTimeout) {
-            self.rests.begin(called.pod(), began.elapsed(), Instant::now());
+        if has_all_the_time && consulted.as_ref().err() == Some(&Undecided::DecisionTimeout) {
+            self.rests.begin(called.pod(), now.elapsed(), Instant::now());
         }
         consulted
     }

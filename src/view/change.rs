@@ -311,18 +311,24 @@ impl View {
         self.outdate_if_changed(before, &uid);
     }
 
-    /// Whether a member that was seen waiting has got a node, but not from here. Members of groups are placed through
-    /// Berth alone, so another one is asked by now.
+    /// Whether a member that was seen waiting has got a node, but not from here. kube-scheduler places members through
+    /// Berth alone, so it has asked another one.
     fn was_placed_by_another_berth(&self, pod: &Pod) -> bool {
         let waited = self.pods.get(&pod.uid).is_some_and(|known| known.node.is_none());
         let is_overtaken = |node: &Name| self.ledger.is_overtaken_by(&pod.uid, node);
         waited && pod.is_placed_with_its_group() && pod.node.as_ref().is_some_and(is_overtaken)
     }
 
-    /// Offers of which kube-scheduler has made nothing before it turned to another Berth must not stand against what that one
-    /// decides: if their attempts go on at all, their bind calls are checked there.
+    /// Offers to groups of which nobody is in place, and of which kube-scheduler made nothing before it turned to another Berth,
+    /// must not stand against what that one has decided. What is reserved for them stays, as a plan that gives way to groups
+    /// that have begun; should their bind calls come all the same, they find their slots there.
     fn drop_what_is_overtaken(&mut self, by: &Pod, dropped: &mut Dropped) {
-        for uid in self.ledger.unbound_of(by.scheduler.as_ref()) {
+        let offers = self.ledger.unbound_members_of(by.scheduler.as_ref());
+        let has_not_begun = |(_, group): &(&Uid, &Arc<GroupKey>)| {
+            self.placed_members(group).all(|pod| self.ledger.is_unbound(&pod.uid))
+        };
+        let overtaken: Vec<Uid> = offers.filter(has_not_begun).map(|(uid, _)| uid.clone()).collect();
+        for uid in overtaken {
             dropped.extend(self.keeping_places(&uid, |view| view.ledger.overtake(&uid)));
         }
     }

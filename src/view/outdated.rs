@@ -129,7 +129,9 @@ impl View {
     pub(super) fn outdate_by_arrival(&mut self, pod: &Pod, host: &str) {
         let own = pod.group.as_ref().map(|membership| &membership.group);
         let is_news = |own: &&Arc<GroupKey>| {
-            self.placed_members(own).len() == 1 || self.was_least(pod, own) || self.has_members_to_come(own)
+            self.placed_members(own).len() == 1
+                || self.was_least(pod, own)
+                || self.has_undescribed_members(own)
         };
         if let Some(own) = own.filter(is_news) {
             self.outdate(&own.clone());
@@ -139,11 +141,10 @@ impl View {
         self.outdated.extend(others);
     }
 
-    /// Whether room is kept for members that do not exist. What they are taken to ask for may follow from those that do, and
-    /// from which of them still wait.
-    fn has_members_to_come(&self, group: &GroupKey) -> bool {
-        let kept = self.ledger.reservations().of(group);
-        kept.is_some_and(|kept| kept.missing > self.waiting_members(group).len())
+    /// Whether room is kept for members that do not exist and that nobody describes. What they are taken to ask for follows from
+    /// those that do exist, and from which of them still wait.
+    fn has_undescribed_members(&self, group: &GroupKey) -> bool {
+        self.ledger.reservations().of(group).is_some_and(|kept| kept.undescribed > 0)
     }
 
     /// Whether a group's room was kept at the priority of this member, and all that are still waiting matter more.

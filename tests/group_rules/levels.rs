@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{RACK, Scene, all_annotated, group, labelled, rack_of, single};
+use crate::scene::{RACK, Scene, all_annotated, group, labelled, rack_of, single, with_spec};
 
 const BLOCK: &str = "example.com/block";
 const ZONE: &str = "topology.kubernetes.io/zone";
@@ -154,4 +154,27 @@ fn who_can_be_in_its_preferred_domain_chooses_before_those_who_cannot() {
     stage.see(&[dispersed[1].clone(), together[1].clone()]);
     assert_eq!(stage.passing(&dispersed[1]), ["c-0"]);
     assert_eq!(stage.passing(&together[1]), ["a-1"]);
+}
+
+#[test]
+fn who_matters_more_chooses_first_wherever_it_prefers_to_be() {
+    let ranked = |pods: Vec<Value>, priority: i32| -> Vec<Value> {
+        pods.into_iter().map(|pod| with_spec(pod, "priority", json!(priority))).collect()
+    };
+    let free = |name| all_annotated(group(name, 2), "berth.dev/required-topology", "");
+    let high = ranked(all_annotated(free("high"), "berth.dev/preferred-topology", RACK), 10);
+    let low = ranked(all_annotated(free("low"), "berth.dev/preferred-topology", "kubernetes.io/os"), 0);
+    // Seen at once, as after a restart. The first cannot be in one rack, so that any place will do for it.
+    let os = json!({"kubernetes.io/os": "linux"});
+    let mut scene = Scene::new();
+    for rack in ["b", "c", "d", "e"] {
+        scene = scene.rack_of(rack, 1, &json!({"cpu": "1"}), &os);
+    }
+    let stage = scene.running(&high[0], "b-0").running(&low[0], "e-0").open();
+    stage.see(&[high[1].clone(), low[1].clone()]);
+    stage.passing(&single("probe"));
+    let view = stage.verbs.store.view();
+    let mut hosts: Vec<_> = view.ledger().reservations().hosts().map(ToString::to_string).collect();
+    hosts.sort();
+    assert_eq!(hosts, ["c-0", "d-0"], "each has a place of its own");
 }

@@ -1,8 +1,11 @@
 //! Members that say something else than those in place, and members that are gone for good.
 
-use serde_json::json;
+use std::time::Duration;
 
-use crate::scene::{RACK, Scene, all_annotated, annotated, group, on, single, terminating, with_spec};
+use berth::model::ObjectKey;
+use serde_json::{Value, json};
+
+use crate::scene::{RACK, Scene, Stage, all_annotated, annotated, group, on, single, terminating, with_spec};
 
 #[test]
 fn a_waiting_member_that_asks_for_something_else_does_not_move_the_room_of_its_group() {
@@ -133,16 +136,44 @@ fn so_it_is_with_a_member_that_went_elsewhere_than_it_was_let_in_here() {
     assert_eq!(stage.verbs.store.view().ledger().len(), 0);
 }
 
+/// A binding goes to the API server, and no watch shows it yet.
+fn send(stage: &Stage, pod: &Value, node: &str) {
+    let text = |field: &str| pod["metadata"][field].as_str().expect("text");
+    let key = ObjectKey::new(text("namespace"), text("name"));
+    stage.verbs.store.write(|view| {
+        view.assume(&text("uid").into(), &key, node.into(), Duration::from_mins(1));
+        Vec::new()
+    });
+}
+
 #[test]
 fn a_member_that_was_bound_through_us_leaves_the_offers_to_others_alone() {
     let (offered, begun) = (group("offered", 2), group("begun", 2));
+    for (name, asked_again) in [("shown at once", false), ("shown after it was tried again", true)] {
+        let stage = Scene::new().rack("a", 8).open();
+        stage.see(&offered);
+        stage.see(&begun);
+        assert_eq!(stage.passing(&begun[0]).len(), 8);
+        send(&stage, &begun[0], "a-0");
+        if asked_again {
+            // Nobody knows what became of the binding.
+            stage.passing(&begun[0]);
+        }
+        assert!(!stage.passing(&offered[0]).is_empty());
+        stage.see(&[on(&begun[0], "a-0")]);
+        assert_eq!(stage.verbs.store.view().ledger().len(), 1, "{name}: the other one is still expected");
+    }
+}
+
+#[test]
+fn single_pods_are_still_expected_when_another_berth_is_asked() {
+    let begun = group("begun", 2);
     let stage = Scene::new().rack("a", 8).open();
-    stage.see(&offered);
     stage.see(&begun);
-    assert_eq!(stage.passing(&begun[0]).len(), 8);
-    assert!(!stage.passing(&offered[0]).is_empty());
+    stage.see(&[single("s")]);
+    assert_eq!(stage.passing(&single("s")).len(), 8);
     stage.see(&[on(&begun[0], "a-0")]);
-    assert_eq!(stage.verbs.store.view().ledger().len(), 1, "whoever was let in beside it is still expected");
+    assert_eq!(stage.verbs.store.view().ledger().len(), 1);
 }
 
 #[test]

@@ -188,3 +188,13 @@ fn a_group_does_not_begin_while_a_member_is_held_back_by_a_gate() {
     stage.see(&[on(&members[0], "a-0"), gated]);
     assert_eq!((stage.passing(&members[1]).len(), stage.kept()), (3, (1, 2)));
 }
+
+#[test]
+fn a_gate_on_a_pod_that_the_group_is_whole_without_holds_nobody_up() {
+    let (members, surplus) = (group("g", 2), group("g", 3).remove(2));
+    let surplus = annotated(surplus, "berth.dev/group-size", "2");
+    let stage = Scene::new().rack("a", 4).open();
+    stage.see(&members);
+    stage.see(&[with_spec(surplus, "schedulingGates", json!([{"name": "example.com/quota"}]))]);
+    assert!(!stage.passing(&members[0]).is_empty());
+}

@@ -18,7 +18,7 @@ pub struct Decided {
     /// Where it will be, if that is known.
     pub place: Option<String>,
     pub bind_called: bool,
-    failure_at_start: Option<u64>,
+    failure_at_start: Option<u32>,
     /// The watch has not shown that failure yet: what it shows happened before.
     is_watch_behind: bool,
     forgotten_at: u64,

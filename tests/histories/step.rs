@@ -12,7 +12,7 @@ pub enum Step {
     Create(usize),
     Relabel(usize, u8),
     BoundByOther(usize, usize),
-    FailAttempt(usize, u64),
+    FailAttempt(usize, u32),
     /// Preemption makes room for the pod on a node.
     Nominate(usize, usize),
     /// The pod gets a deletion timestamp.

@@ -15,7 +15,7 @@ pub struct ApiPod {
     pub name: String,
     pub label: u8,
     pub node: Option<String>,
-    pub failure: Option<u64>,
+    pub failure: Option<u32>,
     pub nominated: Option<String>,
     pub leaving: bool,
 }

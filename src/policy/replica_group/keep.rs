@@ -74,6 +74,7 @@ impl<'a> Search<'a> {
             exclusive: members.exclusive(),
             parts: membership.subgroup.as_ref().map(|parts| parts.topology.clone()),
             missing: members.missing(),
+            undescribed: members.undescribed,
             slots: slots.collect(),
             in_place: members.in_place().cloned().collect(),
             ..Reservation::nothing(membership.group.clone())

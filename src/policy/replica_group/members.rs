@@ -200,9 +200,13 @@ impl<'a> Members<'a> {
         self.undescribed > 0 && self.placed.is_empty()
     }
 
-    /// Whether nobody is in place yet, and kube-scheduler does not try a member that waits.
-    pub fn begins_with_gates(&self, view: &View) -> bool {
-        self.placed.is_empty() && view.waiting_members(&self.membership.group).any(|pod| pod.gated)
+    /// Whether nobody is in place yet, and kube-scheduler does not try a member that waits and that the group is not whole
+    /// without.
+    pub fn begins_with_gates(&self, asking: &Pod, view: &View) -> bool {
+        let waiting = || view.waiting_members(&self.membership.group).filter(|pod| pod.uid != asking.uid);
+        let others = waiting().filter(|pod| !pod.gated).count();
+        let is_whole = || view.group_size(asking).is_some_and(|size| others + 1 >= size as usize);
+        self.placed.is_empty() && waiting().any(|pod| pod.gated) && !is_whole()
     }
 
     /// Whether nobody is in place yet, and nobody knows where the volume of a member is that waits beside the one that asks.

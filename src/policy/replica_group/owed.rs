@@ -50,13 +50,14 @@ pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> 
     });
     let reservations = view.ledger().reservations();
     let mut order: Vec<_> = incomplete.iter().collect();
-    // Who has slots goes first, so that nobody takes them; then who finds all it lacks in its preferred domain: for whoever does
-    // not, one place is as good as another.
+    // Who has slots goes first, so that nobody takes them. Of those that matter as much, who finds all it lacks in its preferred
+    // domain: for whoever does not, one place is as good as another.
     let is_one_of_several = incomplete.len() > 1;
     order.sort_by_cached_key(|members| {
         let has_slots = reservations.of(&members.membership.group).is_some();
         let is_dispersed = !has_slots && is_one_of_several && is_dispersed(members, view, settings);
-        (!has_slots, is_dispersed, claim(members, view))
+        let (priority, is_unplanned, missing, group) = claim(members, view);
+        (!has_slots, priority, is_dispersed, is_unplanned, missing, group)
     });
     let order = order.into_iter().map(|members| members.membership.group.clone()).collect();
     let division = Division::among(order, view, settings);
@@ -230,6 +231,16 @@ mod tests {
                 racks().with(placed(0)).with(pod("x").requests(cpus(4)).on("a0").build()),
                 Some("short"),
             ),
+        ] {
+            assert_eq!(owed_to_g(&situation).as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_owed_is_kept_and_no_less_for_what_has_to_make_way() {
+        let racks = || Situation::racks(&[("a", &[8]), ("b", &[8])]);
+        let placed = |index: usize| member("g", index, 3, 2).on("a0").build();
+        for (name, situation, expected) in [
             (
                 "room that a lower-priority pod has taken is still owed",
                 racks().with(placed(0)).with(pod("x").requests(cpus(4)).priority(-1).on("a0").build()),

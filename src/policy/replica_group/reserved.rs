@@ -12,6 +12,9 @@ use crate::policy::Question;
 use crate::policy::fit::Demand;
 use crate::view::Host;
 
+/// So few candidates are looked at one by one, however many hosts there are with slots and members.
+const FEW_CANDIDATES: usize = 64;
+
 /// Rejects candidates where the pod would take room that is reserved for a group of the same or a higher priority, or that a
 /// member has which has gone unseen, or would be beside a member that does not want it there.
 pub fn filter(question: &Question<'_>, decision: &mut Decision) {
@@ -63,13 +66,19 @@ pub fn filter(question: &Question<'_>, decision: &mut Decision) {
 /// The candidates that have slots or members, with their positions. They are few, mostly.
 fn concerned<'a>(question: &Question<'a>) -> impl Iterator<Item = (usize, &'a Host)> {
     let view = question.view;
-    let mut concerned = vec![false; view.host_numbers()];
-    let slots = view.ledger().reservations().hosts().filter_map(|host| view.host_id(host));
-    slots.chain(view.hosts_with_members()).for_each(|host| concerned[host.index()] = true);
+    let reservations = view.ledger().reservations();
     let hosts = question.candidate_hosts();
+    // Few candidates are rather looked at one by one.
+    let marked = (hosts.len() > FEW_CANDIDATES).then(|| {
+        let mut marked = vec![false; view.host_numbers()];
+        let slots = reservations.hosts().filter_map(|host| view.host_id(host));
+        slots.chain(view.hosts_with_members()).for_each(|host| marked[host.index()] = true);
+        marked
+    });
     (0..hosts.len()).filter_map(move |at| {
-        let host = hosts[at].filter(|host| concerned[host.index()])?;
-        Some((at, view.host_numbered(host)?))
+        let id = hosts[at].filter(|id| marked.as_ref().is_none_or(|marked| marked[id.index()]))?;
+        let host = view.host_numbered(id)?;
+        (host.members > 0 || !reservations.on(&host.name).is_empty()).then_some((at, host))
     })
 }
 

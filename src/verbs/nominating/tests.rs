@@ -162,7 +162,7 @@ fn what_is_not_planned_any_more_is_taken_back_if_it_was_ours() {
 #[test]
 fn a_nomination_that_a_failed_attempt_cleared_is_written_again_a_few_times() {
     let mut bench = Bench::new(1);
-    let failed = |attempt| Pod { failed_attempt: Some(attempt), ..member("g", 0, 1) };
+    let failed = |attempt: u64| Pod { failed_attempt: u32::try_from(attempt).ok(), ..member("g", 0, 1) };
     bench.show([member("g", 0, 1)]);
     assert_eq!(bench.step(), "g-0:n0");
     for attempt in 0..u64::from(MOST_TRIES) + 2 {

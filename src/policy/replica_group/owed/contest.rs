@@ -4,7 +4,8 @@
 //! that was. So where somebody goes short, the room is divided anew among all who compete for it, in an order that follows from
 //! the cluster alone, and unless the same groups get theirs either way, that is what counts.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::host_set::most_common;
@@ -17,7 +18,7 @@ use crate::view::{HostDomain, HostId, Needs, View};
 /// Among more groups than that room is not divided anew: each of them is looked at several times.
 const MOST_CONTENDERS: usize = 16;
 
-/// Among groups that name more topology keys than that neither: the domains of each may have to be made.
+/// The domains of so many topology keys are made for it.
 const MOST_KEYS: usize = 16;
 
 /// A group in place that may lack members.
@@ -25,6 +26,20 @@ struct Contender<'a> {
     group: &'a Arc<GroupKey>,
     /// Its domain; `None` if it may be anywhere.
     hosts: Option<&'a [HostId]>,
+}
+
+/// The topology keys that groups require, those first that are used in most namespaces: a tenant that makes up many must not
+/// crowd out those of everybody else.
+fn keys_of_most(groups: &BTreeSet<&Arc<GroupKey>>, view: &View) -> Vec<Name> {
+    let mut namespaces: BTreeMap<&Name, BTreeSet<&Name>> = BTreeMap::new();
+    for group in groups {
+        if let Some(key) = required_key(group, view) {
+            namespaces.entry(key).or_default().insert(&group.set.namespace);
+        }
+    }
+    let mut keys: Vec<_> = namespaces.into_iter().collect();
+    keys.sort_by_key(|(_, namespaces)| Reverse(namespaces.len()));
+    keys.into_iter().take(MOST_KEYS).map(|(key, _)| key.clone()).collect()
 }
 
 /// The topology key that a group in place requires.
@@ -77,13 +92,10 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
         division.rooms.iter().map(|room| &room.group).chain(&division.short).chain(&division.undecided);
     let all = begun.into_iter().chain(asked).chain(view.short_groups());
     let all: BTreeSet<_> = all.filter(|group| !is_late(group)).collect();
-    let keys: BTreeSet<_> = all.iter().filter_map(|group| required_key(group, view)).cloned().collect();
-    if keys.len() > MOST_KEYS {
-        return division;
-    }
     // Nobody may have asked about the others for long.
     let mut provided = view.clone();
-    provided.provide(&Needs { topology_keys: keys.into_iter().collect(), ..Needs::default() });
+    let topology_keys = keys_of_most(&all, view);
+    provided.provide(&Needs { topology_keys, ..Needs::default() });
     let view = &provided;
     let mut all: Vec<_> = all.into_iter().filter_map(|group| Contender::new(group, view)).collect();
 
@@ -106,9 +118,12 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
     contenders.sort_by_cached_key(|members| claim(members, view));
 
     let mut blank = view.clone();
+    let mut needs = Needs::default();
     for members in &contenders {
-        blank.provide(&needs_of(members, settings));
+        needs.extend(needs_of(members, settings));
     }
+    // All at once: what is provided later may take the place of what was before.
+    blank.provide(&needs);
     // A plan of which nobody has a place yet gives way to who has begun.
     let on_ground = |group: &&Arc<GroupKey>| {
         let slots = reservations.of(group).into_iter().flat_map(|kept| &kept.slots);
