@@ -1,19 +1,32 @@
 //! The command line.
 
+mod certs;
+mod doctor;
+
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use anyhow::Context;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::{App, Options, Source};
-use crate::{config, logging};
+use crate::config::ConfigError;
+use crate::{build_info, config, logging};
+
+/// What `--version` says.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let (version, commit, kubernetes) = (build_info::VERSION, build_info::COMMIT, build_info::KUBERNETES);
+    format!("{version} (commit {commit}, for Kubernetes {kubernetes})")
+});
 
 /// A kube-scheduler extender: replica groups in one topology domain, everything else spread by
 /// cluster-level defaults.
 #[derive(Debug, Parser)]
-#[command(name = "berth", version, arg_required_else_help = true)]
+#[command(name = "berth", version = VERSION.as_str(), arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -28,8 +41,24 @@ enum Command {
     /// Check a configuration file and print it with its defaults filled in.
     CheckConfig {
         /// The configuration file.
-        file: PathBuf,
+        #[arg(required_unless_present = "schema")]
+        file: Option<PathBuf>,
+        /// Print the JSON Schema of the file instead, for editors.
+        #[arg(long, conflicts_with = "file")]
+        schema: bool,
+        /// Do not look for the files that it names, for they are elsewhere.
+        #[arg(long)]
+        skip_files: bool,
     },
+    /// Print a script that completes commands and options, for a shell to source.
+    Completion {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write a self-signed set of certificates to start with, and say how to use it.
+    Certs(certs::Certs),
+    /// Check an installation: configuration, certificates, permissions, versions, labels. Changes nothing.
+    Doctor(doctor::Doctor),
 }
 
 #[derive(Debug, Args)]
@@ -58,18 +87,43 @@ struct Serve {
 }
 
 impl Cli {
-    /// Does what was asked.
-    pub fn run(self) -> anyhow::Result<()> {
+    /// Does what was asked. The code is the process's.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            Command::Serve(serve) => runtime()?.block_on(serve.run()),
-            Command::Demo => runtime()?.block_on(crate::demo::run()),
-            Command::CheckConfig { file } => {
-                let config = config::load(&file)?;
-                print!("{}", serde_saphyr::to_string(&config).context("cannot print")?);
-                Ok(())
+            Command::Serve(serve) => runtime()?.block_on(serve.run())?,
+            Command::Demo => runtime()?.block_on(crate::demo::run())?,
+            Command::CheckConfig { file, skip_files, .. } => check_config(file.as_deref(), skip_files)?,
+            Command::Completion { shell } => {
+                clap_complete::generate(shell, &mut Cli::command(), "berth", &mut std::io::stdout());
             }
+            Command::Doctor(doctor) => return runtime()?.block_on(doctor.run()),
+            Command::Certs(certs) => certs.run()?,
         }
+        Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What to say about an error, a line for each thing that is wrong.
+pub fn complaints(error: &anyhow::Error) -> Vec<String> {
+    match error.downcast_ref::<ConfigError>() {
+        Some(error) => error.lines(),
+        None => vec![logging::with_causes(error.as_ref())],
+    }
+}
+
+/// Prints the configuration with its defaults; without a file, the schema of all of them.
+fn check_config(file: Option<&Path>, skip_files: bool) -> anyhow::Result<()> {
+    let Some(file) = file else {
+        print!("{}", config::json_schema());
+        return Ok(());
+    };
+    let config = config::load(file)?;
+    let missing = if skip_files { Vec::new() } else { config::check_files(&config) };
+    if !missing.is_empty() {
+        return Err(ConfigError::Fields(missing).into());
+    }
+    print!("{}", serde_saphyr::to_string(&config).context("cannot print")?);
+    Ok(())
 }
 
 impl Serve {

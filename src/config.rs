@@ -2,7 +2,9 @@
 
 mod duration;
 mod groups;
+mod lenient;
 mod load;
+mod reference;
 mod schema;
 mod selector;
 mod spread;
@@ -13,8 +15,10 @@ pub use groups::{
     DefaultTopology, Exclusive, GroupRule, GroupSize, GroupSource, Packing, ReplicaGroups, Topology,
 };
 pub use load::{ConfigError, load, parse};
+pub use reference::{json_schema, page};
 pub use schema::{
     Config, Criterion, DefaultingType, InclusionPolicy, LabelExpression, LabelOperator, LabelSelector,
     Limits, Mode, NominatedNode, NominatedNodePolicy, Preemption, Server, SpreadConstraint, SpreadOverride,
     Timeouts, Tls, TopologySpread, WhenUnsatisfiable,
 };
+pub use validate::{Wrong, check_files};

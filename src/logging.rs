@@ -1,5 +1,6 @@
 //! Logs: text or JSON on standard error, at a level that can be changed while running.
 
+use std::error::Error;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -29,8 +30,7 @@ pub struct LevelControl(reload::Handle<EnvFilter, tracing_subscriber::Registry>)
 impl LevelControl {
     /// Sets a level such as `debug`, or directives such as `berth=debug,kube=info`.
     pub(crate) fn set(&self, directives: &str) -> Result<(), String> {
-        let filter = EnvFilter::try_new(directives).map_err(|error| error.to_string())?;
-        self.0.reload(filter).map_err(|error| error.to_string())
+        self.0.reload(filter(directives)?).map_err(|error| error.to_string())
     }
 
     /// The level in force.
@@ -41,8 +41,7 @@ impl LevelControl {
 
 /// Starts logging. May be called once.
 pub(crate) fn start(format: Format, level: &str) -> Result<LevelControl, String> {
-    let filter = EnvFilter::try_new(level).map_err(|error| format!("log level {level:?}: {error}"))?;
-    let (filter, handle) = reload::Layer::new(filter);
+    let (filter, handle) = reload::Layer::new(filter(level)?);
     // Colours are for people at a terminal, not for files.
     let colours = std::io::stderr().is_terminal();
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
@@ -53,6 +52,44 @@ pub(crate) fn start(format: Format, level: &str) -> Result<LevelControl, String>
     let subscriber = tracing_subscriber::registry().with(filter).with(lines);
     subscriber.try_init().map_err(|error| error.to_string())?;
     Ok(LevelControl(handle))
+}
+
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// What a level or directives let through. A single word that is no level would be taken for the name of a module by the
+/// library, and silence all others.
+fn filter(directives: &str) -> Result<EnvFilter, String> {
+    for directive in directives.split(',') {
+        let level = directive.rsplit_once('=').map_or(directive, |(_, level)| level).trim();
+        if !LEVELS.contains(&level.to_ascii_lowercase().as_str()) {
+            let levels = LEVELS.join(", ");
+            return Err(format!(
+                "unknown log level `{level}`; there are {levels}; for one module write, for example, berth=debug"
+            ));
+        }
+    }
+    // The library takes a blank for a part of the name.
+    let directives = directives.replace(' ', "");
+    EnvFilter::try_new(&directives).map_err(|error| format!("log level `{directives}`: {error}"))
+}
+
+/// An error and what caused it, in one line and without saying anything twice: many errors repeat their cause.
+pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let mut text = first_line(&error.to_string());
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let said = first_line(&cause.to_string());
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        next = cause.source();
+    }
+    text
+}
+
+/// Some parsers draw pictures below their message; whoever reads logs wants the one line.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Metrics of logging.
@@ -107,5 +144,42 @@ impl Throttle {
             self.metrics.suppressed.inc();
         }
         may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEVELS, filter, with_causes};
+
+    #[test]
+    fn levels_are_known_and_anything_else_is_refused_with_their_list() {
+        for good in LEVELS.into_iter().chain([
+            "INFO",
+            "berth=debug,kube=info",
+            "warn,berth::verbs=trace",
+            "info, berth=warn",
+        ]) {
+            assert!(filter(good).is_ok(), "{good}");
+        }
+        for bad in ["foo", "berth", "", "info,loud", "berth=loud", "berth=", "verbose"] {
+            let refusal = filter(bad).err().unwrap_or_else(|| panic!("{bad} passes"));
+            assert!(refusal.contains("off, error, warn, info, debug, trace"), "{bad}: {refusal}");
+        }
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read x: {source}")]
+    struct Repeating {
+        source: std::io::Error,
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("outermost")]
+    struct Plain(#[source] Repeating);
+
+    #[test]
+    fn no_cause_is_said_twice() {
+        let error = Plain(Repeating { source: std::io::Error::other("no such file\n  ^ here") });
+        assert_eq!(with_causes(&error), "outermost: cannot read x: no such file");
     }
 }

@@ -6,11 +6,11 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     match berth::cli::Cli::parse().run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
-            // Some parsers draw pictures below their message; whoever reads logs wants the one line.
-            let message = format!("{error:#}");
-            eprintln!("berth: {}", message.lines().next().unwrap_or_default());
+            for line in berth::cli::complaints(&error) {
+                eprintln!("berth: {line}");
+            }
             ExitCode::FAILURE
         }
     }

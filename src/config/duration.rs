@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A duration in one unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,20 @@ impl fmt::Display for ShortDuration {
     }
 }
 
+impl JsonSchema for ShortDuration {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A duration in one unit, such as 500ms, 10s, 2m or 1h.",
+            "type": "string",
+            "pattern": "^[0-9]+(ms|s|m|h)$",
+        })
+    }
+}
+
 impl Serialize for ShortDuration {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -48,11 +64,41 @@ impl Serialize for ShortDuration {
 
 impl<'de> Deserialize<'de> for ShortDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| {
-            D::Error::custom(format!("`{text}` is no duration; write for example 500ms, 10s or 2m"))
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl Visitor<'_> for Reader {
+    type Value = ShortDuration;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a duration such as 500ms, 10s or 2m")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<ShortDuration, E> {
+        ShortDuration::parse(text).ok_or_else(|| match text.parse::<f64>() {
+            Ok(_) => without_unit(text),
+            Err(_) => E::custom(format!("`{text}` is no duration; write for example 500ms, 10s or 2m")),
         })
     }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<ShortDuration, E> {
+        Err(without_unit(number))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<ShortDuration, E> {
+        Err(without_unit(number))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<ShortDuration, E> {
+        Err(without_unit(number))
+    }
+}
+
+fn without_unit<E: Error>(number: impl fmt::Display) -> E {
+    E::custom(format!("`{number}` has no unit; write {number}s for seconds; there are ms, s, m and h"))
 }
 
 #[cfg(test)]

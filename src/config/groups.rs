@@ -1,10 +1,13 @@
 //! Replica groups: how they are recognised, and what the operator decides for them.
 
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::schema::{LabelSelector, Mode};
-use super::validate::Wrong;
+use super::validate::Findings;
 use super::{ShortDuration, selector};
 use crate::model::group::recognition::{
     Audience, DefaultTopologyRequest, ExclusiveLimits, Recogniser, Rule, Size,
@@ -14,7 +17,7 @@ use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, Selector};
 
 /// Replica groups.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ReplicaGroups {
     /// Whether groups are kept together, or what would have been done is only counted.
@@ -58,12 +61,14 @@ impl Default for ReplicaGroups {
 }
 
 /// What one tenant may claim of everybody's cluster, whatever it writes into its pods.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct GroupLimits {
     /// How many members a group may have.
+    #[schemars(range(min = 1))]
     pub members: u32,
     /// How many members still to come may have room kept for them at a time, of all groups of a namespace.
+    #[schemars(range(min = 1))]
     pub slots_per_namespace: usize,
     /// How long room may be kept for a group that is not complete, however many members come meanwhile.
     pub longest_reservation: ShortDuration,
@@ -75,7 +80,7 @@ pub struct GroupLimits {
 }
 
 /// From whom groups of some namespaces may keep a domain to themselves at most.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExclusiveLimit {
     /// The namespaces.
@@ -107,6 +112,21 @@ impl GroupSource {
     }
 }
 
+impl JsonSchema for GroupSource {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "GroupSource".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<_> = Self::all().map(|source| source.0.name()).collect();
+        json_schema!({
+            "description": "Who may say that pods form a group, by the name of the source.",
+            "type": "string",
+            "enum": names,
+        })
+    }
+}
+
 impl Serialize for GroupSource {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.name())
@@ -125,7 +145,7 @@ impl<'de> Deserialize<'de> for GroupSource {
 }
 
 /// How the members of a group are put on the hosts of their domain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Packing {
     /// On as few as anti-affinity and room allow.
     #[default]
@@ -135,7 +155,7 @@ pub enum Packing {
 }
 
 /// Pods with one value of a label are a group.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GroupRule {
     /// The label whose value names the group.
@@ -154,7 +174,7 @@ pub struct GroupRule {
 }
 
 /// How many members a group has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum GroupSize {
     /// So many.
@@ -166,7 +186,7 @@ pub enum GroupSize {
 }
 
 /// Where groups are to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Topology {
     /// All members in one domain of this key, or nowhere.
@@ -181,7 +201,7 @@ pub struct Topology {
 }
 
 /// Among which groups one is alone in its domain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Exclusive {
     /// Those of the same set.
     Set,
@@ -192,7 +212,7 @@ pub enum Exclusive {
 }
 
 /// Where groups are to be that do not say so themselves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DefaultTopology {
     /// Groups of these sources; none means all.
@@ -209,6 +229,15 @@ pub struct DefaultTopology {
 }
 
 impl ReplicaGroups {
+    /// The topology keys that these settings name, each once.
+    pub fn topology_keys(&self) -> BTreeSet<&str> {
+        let rules = self.rules.iter().map(|rule| &rule.topology);
+        let topologies = rules.chain(self.default_topologies.iter().map(|default| &default.topology));
+        let asked = topologies.flat_map(|topology| [&topology.required, &topology.preferred]).flatten();
+        let keys = asked.map(String::as_str).chain([self.spread_topology.as_str()]);
+        keys.filter(|key| !key.is_empty()).collect()
+    }
+
     /// Who recognises groups by these settings.
     pub fn recogniser(&self) -> Recogniser {
         let rule = |rule: &GroupRule| Rule {
@@ -278,58 +307,58 @@ fn topology_request(topology: &Topology) -> TopologyRequest {
 }
 
 /// Checks what the shape alone cannot say.
-pub fn validate(config: &ReplicaGroups) -> Result<(), Wrong> {
-    let key = |path: &str, key: &str| {
-        if is_label_key(key) { Ok(()) } else { Err(Wrong::new(path, "must be a label key")) }
-    };
-    let topology = |path: &str, topology: &Topology| {
-        for (name, asked) in [("required", &topology.required), ("preferred", &topology.preferred)] {
-            asked.iter().try_for_each(|asked| key(&format!("{path}.{name}"), asked))?;
-        }
-        if topology.exclusive.is_some() && topology.required.is_none() {
-            return Err(Wrong::new(&format!("{path}.exclusive"), "goes with required only"));
-        }
-        Ok(())
-    };
-    let selector = |path: &str, pods: Option<&LabelSelector>| {
-        pods.map_or(Ok(()), |pods| selector::validate(&format!("{path}.podSelector"), pods))
-    };
+pub(crate) fn validate(config: &ReplicaGroups, findings: &mut Findings) {
     for (at, rule) in config.rules.iter().enumerate() {
         let path = format!("replicaGroups.rules[{at}]");
-        key(&format!("{path}.label"), &rule.label)?;
+        label_key(&format!("{path}.label"), &rule.label, findings);
         match &rule.size {
-            Some(GroupSize::Number(0)) => {
-                return Err(Wrong::new(&format!("{path}.size.number"), "must be at least 1"));
+            Some(GroupSize::Number(size)) => {
+                findings.require(*size > 0, format!("{path}.size.number"), "must be at least 1");
             }
-            Some(GroupSize::Label(label)) => key(&format!("{path}.size.label"), label)?,
-            Some(GroupSize::Annotation(name)) => key(&format!("{path}.size.annotation"), name)?,
-            _ => {}
+            Some(GroupSize::Label(label)) => label_key(&format!("{path}.size.label"), label, findings),
+            Some(GroupSize::Annotation(name)) => {
+                label_key(&format!("{path}.size.annotation"), name, findings);
+            }
+            None => {}
         }
-        selector(&path, rule.pod_selector.as_ref())?;
-        topology(&format!("{path}.topology"), &rule.topology)?;
+        rule_for(&path, rule.pod_selector.as_ref(), &rule.topology, findings);
     }
     for (at, default) in config.default_topologies.iter().enumerate() {
         let path = format!("replicaGroups.defaultTopologies[{at}]");
-        selector(&path, default.pod_selector.as_ref())?;
-        topology(&format!("{path}.topology"), &default.topology)?;
-        if topology_request(&default.topology).is_none() {
-            return Err(Wrong::new(&format!("{path}.topology"), "needs required or preferred"));
-        }
+        rule_for(&path, default.pod_selector.as_ref(), &default.topology, findings);
+        let asks = !topology_request(&default.topology).is_none();
+        findings.require(asks, format!("{path}.topology"), "needs required or preferred");
     }
     if !config.spread_topology.is_empty() {
-        key("replicaGroups.spreadTopology", &config.spread_topology)?;
+        label_key("replicaGroups.spreadTopology", &config.spread_topology, findings);
     }
     let limits = &config.limits;
-    if limits.members == 0 || limits.slots_per_namespace == 0 {
-        let field = if limits.members == 0 { "members" } else { "slotsPerNamespace" };
-        return Err(Wrong::new(&format!("replicaGroups.limits.{field}"), "must be at least 1"));
+    findings.require(limits.members > 0, "replicaGroups.limits.members", "must be at least 1");
+    let slots = "replicaGroups.limits.slotsPerNamespace";
+    findings.require(limits.slots_per_namespace > 0, slots, "must be at least 1");
+    findings.require(
+        limits.longest_reservation.0 >= config.reservation_ttl.0,
+        "replicaGroups.limits.longestReservation",
+        "must not be shorter than replicaGroups.reservationTtl",
+    );
+    let is_some_time = !config.reservation_ttl.0.is_zero();
+    findings.require(is_some_time, "replicaGroups.reservationTtl", "must be longer than 0s");
+}
+
+fn label_key(path: &str, key: &str, findings: &mut Findings) {
+    findings.require(is_label_key(key), path, "must be a label key");
+}
+
+/// Checks what rules and defaults have in common.
+fn rule_for(path: &str, pods: Option<&LabelSelector>, topology: &Topology, findings: &mut Findings) {
+    if let Some(pods) = pods {
+        selector::validate(&format!("{path}.podSelector"), pods, findings);
     }
-    if limits.longest_reservation.0 < config.reservation_ttl.0 {
-        let path = "replicaGroups.limits.longestReservation";
-        return Err(Wrong::new(path, "must not be shorter than replicaGroups.reservationTtl"));
+    for (name, asked) in [("required", &topology.required), ("preferred", &topology.preferred)] {
+        if let Some(asked) = asked {
+            label_key(&format!("{path}.topology.{name}"), asked, findings);
+        }
     }
-    if config.reservation_ttl.0.is_zero() {
-        return Err(Wrong::new("replicaGroups.reservationTtl", "must be longer than 0s"));
-    }
-    Ok(())
+    let is_bounded = topology.exclusive.is_none() || topology.required.is_some();
+    findings.require(is_bounded, format!("{path}.topology.exclusive"), "goes with required only");
 }

@@ -1,9 +1,13 @@
 //! Reading the file, strictly.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::schema::Config;
-use super::validate::{Wrong, validate};
+use serde_json::Value;
+
+use super::lenient;
+use super::schema::{API_VERSION, Config, KIND};
+use super::validate::{Findings, Wrong, validate};
 
 /// Why a configuration was not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -19,14 +23,29 @@ pub enum ConfigError {
     /// It is no YAML.
     #[error("configuration is not valid YAML: {0}")]
     Syntax(String),
-    /// A field is unknown or has a wrong value.
-    #[error("configuration field {path}: {reason}")]
-    Field {
-        /// The field's path.
-        path: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    /// Fields are unknown or have wrong values.
+    #[error("{}", in_one_line(.0))]
+    Fields(Vec<Wrong>),
+}
+
+impl ConfigError {
+    /// What is wrong, one line for each thing.
+    pub fn lines(&self) -> Vec<String> {
+        match self {
+            ConfigError::Fields(wrong) => wrong.iter().map(ToString::to_string).collect(),
+            other => vec![other.to_string()],
+        }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "configuration field {}: {}", self.path, self.reason)
+    }
+}
+
+fn in_one_line(wrong: &[Wrong]) -> String {
+    wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Reads a configuration file.
@@ -35,20 +54,56 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
     parse(&std::fs::read_to_string(path).map_err(unreadable)?)
 }
 
-/// Reads the text of a configuration.
+/// Reads the text of a configuration. An error names all that is wrong with it.
 pub fn parse(text: &str) -> Result<Config, ConfigError> {
     // By way of a plain value, so that errors speak of fields and not of the YAML parser's state.
-    let value: serde_json::Value =
+    let value: Value =
         serde_saphyr::from_str(text).map_err(|e| ConfigError::Syntax(first_line(&e.to_string())))?;
-    let config: Config = serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = match error.path().to_string() {
-            path if path == "." => "(top level)".to_owned(),
-            path => path,
+    // What a file is comes before what is in it: of another kind's file every field would be unknown.
+    let mut wrong = head(&value);
+    let is_ours = value["apiVersion"].as_str().is_some_and(|version| group(version) == group(API_VERSION));
+    if !wrong.is_empty() && !is_ours {
+        return Err(ConfigError::Fields(wrong));
+    }
+    let read = lenient::read::<Config>(value);
+    let named: Vec<_> = wrong.iter().map(|wrong| wrong.path.clone()).collect();
+    wrong.extend(read.wrong.into_iter().filter(|found| !named.contains(&found.path)));
+    if let Some(config) = &read.value {
+        let mut findings = Findings::default();
+        validate(config, &mut findings);
+        // What follows from values that are wrong already, or were put in their place, is no news.
+        let is_news = |found: &Wrong| {
+            let repeats = |path: &String| found.path.starts_with(path) || path.starts_with(&found.path);
+            !read.replaced.iter().any(repeats)
         };
-        ConfigError::Field { path, reason: error.into_inner().to_string() }
-    })?;
-    validate(&config).map_err(|Wrong { path, reason }| ConfigError::Field { path, reason })?;
-    Ok(config)
+        wrong.extend(findings.into_vec().into_iter().filter(is_news));
+    }
+    match read.value {
+        Some(config) if wrong.is_empty() => Ok(config),
+        _ => Err(ConfigError::Fields(wrong)),
+    }
+}
+
+/// Whether it is a configuration of Berth at all.
+fn head(value: &Value) -> Vec<Wrong> {
+    let mut findings = Findings::default();
+    if !value.is_object() {
+        findings.add("(top level)", format!("must be a mapping that begins with apiVersion: {API_VERSION}"));
+        return findings.into_vec();
+    }
+    for (field, expected) in [("kind", KIND), ("apiVersion", API_VERSION)] {
+        match &value[field] {
+            Value::Null => findings.add(field, format!("is missing; write {field}: {expected}")),
+            Value::String(found) if found == expected => {}
+            Value::String(found) => findings.add(field, format!("must be {expected}, not {found}")),
+            found => findings.add(field, format!("must be {expected}, not {found}")),
+        }
+    }
+    findings.into_vec()
+}
+
+fn group(api_version: &str) -> &str {
+    api_version.split('/').next().unwrap_or_default()
 }
 
 fn first_line(text: &str) -> String {
@@ -57,7 +112,7 @@ fn first_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Config, parse};
+    use super::{Config, ConfigError, parse};
 
     const HEAD: &str = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n";
 
@@ -126,9 +181,78 @@ mod tests {
             assert!(error.contains(path), "{text}: {error}");
         }
         for text in
-            ["", "- a", "kind: BerthConfiguration", "apiVersion: v1\nkind: BerthConfiguration", "a: ["]
+            ["", "- a", "7", "kind: BerthConfiguration", "apiVersion: v1\nkind: BerthConfiguration", "a: ["]
         {
             assert!(parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    fn wrong(text: &str) -> Vec<String> {
+        match parse(text) {
+            Err(ConfigError::Fields(wrong)) => wrong.into_iter().map(|wrong| wrong.path).collect(),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn all_errors_are_named_not_only_the_first() {
+        let text = format!(
+            "{HEAD}topologySpred: {{}}\ntopologySpread: {{defaultingType: Sytem, mood: good}}\n\
+             replicaGroups: {{sources: [JobSet, Jobs], packing: Tight, limits: {{members: 0}}, rules: [{{}}]}}\n\
+             server: {{stalenessLimit: 60, limits: {{maxInFlight: many, maxConnections: 0}}, tls: {{}}}}\n"
+        );
+        let mut found = wrong(&text);
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "replicaGroups.limits.members",
+                "replicaGroups.packing",
+                "replicaGroups.rules[0].label",
+                "replicaGroups.rules[0].topology",
+                "replicaGroups.sources[1]",
+                "server.limits.maxConnections",
+                "server.limits.maxInFlight",
+                "server.stalenessLimit",
+                "server.tls.certFile",
+                "server.tls.keyFile",
+                "topologySpread.defaultingType",
+                "topologySpread.mood",
+                "topologySpred",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_follows_from_a_wrong_value_is_not_named_too() {
+        let constraint = "{maxSkew: 1, topologyKey: [], whenUnsatisfiable: DoNotSchedule}";
+        let text = format!(
+            "{HEAD}topologySpread: {{defaultingType: List, defaultConstraints: [{constraint}, {constraint}]}}\n"
+        );
+        let keys = [0, 1].map(|at| format!("topologySpread.defaultConstraints[{at}].topologyKey"));
+        assert_eq!(wrong(&text), keys);
+        let system = format!(
+            "{HEAD}topologySpread: {{defaultingType: Lst, defaultConstraints: [{{maxSkew: 1, topologyKey: a, \
+             whenUnsatisfiable: ScheduleAnyway}}]}}\n"
+        );
+        assert_eq!(wrong(&system), ["topologySpread.defaultingType"]);
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_called_that_and_nothing_else() {
+        let scheduler =
+            "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: []\n";
+        assert_eq!(wrong(scheduler), ["kind", "apiVersion"]);
+        let typo = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfig\nservers: {}\n";
+        assert_eq!(wrong(typo), ["kind", "servers"], "the kind comes first");
+        assert_eq!(wrong("server: {}\n"), ["kind", "apiVersion"]);
+    }
+
+    #[test]
+    fn a_number_that_should_be_a_duration_is_told_how_to_be_one() {
+        for number in ["60", "'60'"] {
+            let error = parse(&format!("{HEAD}server: {{ledgerTtl: {number}}}\n")).expect_err("no unit");
+            assert!(error.to_string().contains("write 60s"), "{error}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ReplicaGroups, ShortDuration};
@@ -13,12 +14,14 @@ pub const API_VERSION: &str = "config.berth.dev/v1alpha1";
 pub const KIND: &str = "BerthConfiguration";
 
 /// The whole file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Config {
     /// Always `config.berth.dev/v1alpha1`.
+    #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
     /// Always `BerthConfiguration`.
+    #[schemars(extend("const" = KIND))]
     pub kind: String,
     /// Default spreading.
     #[serde(default)]
@@ -52,7 +55,7 @@ impl Default for Config {
 }
 
 /// Default spreading, in the words of kube-scheduler's `PodTopologySpreadArgs`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TopologySpread {
     /// Whether limits and scores are followed.
@@ -66,10 +69,11 @@ pub struct TopologySpread {
 }
 
 /// One default constraint. Its selector is deduced for each pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpreadConstraint {
     /// By how much domains may differ.
+    #[schemars(range(min = 1))]
     pub max_skew: i32,
     /// The node label whose values are the domains.
     pub topology_key: String,
@@ -77,6 +81,7 @@ pub struct SpreadConstraint {
     pub when_unsatisfiable: WhenUnsatisfiable,
     /// With fewer domains than this the least one counts as empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub min_domains: Option<i32>,
     /// Whether nodes that the pod's node affinity excludes are left out of the count. Default: `Honor`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,11 +91,12 @@ pub struct SpreadConstraint {
     pub node_taints_policy: Option<InclusionPolicy>,
     /// Known only to be refused in clear words.
     #[serde(default, skip_serializing)]
+    #[schemars(skip)]
     pub label_selector: Option<serde_json::Value>,
 }
 
 /// What to do when a constraint cannot be kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum WhenUnsatisfiable {
     /// Reject the node.
     DoNotSchedule,
@@ -99,7 +105,7 @@ pub enum WhenUnsatisfiable {
 }
 
 /// Whether a property of nodes is looked at when counting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum InclusionPolicy {
     /// It is.
     Honor,
@@ -108,7 +114,7 @@ pub enum InclusionPolicy {
 }
 
 /// Constraints for some namespaces or pods.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpreadOverride {
     /// Which namespaces, by their labels; absent means all.
@@ -122,7 +128,7 @@ pub struct SpreadOverride {
 }
 
 /// A label selector.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct LabelSelector {
     /// Labels that must be there with these values.
@@ -134,7 +140,7 @@ pub struct LabelSelector {
 }
 
 /// One requirement on a label.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LabelExpression {
     /// The label's key.
@@ -147,7 +153,7 @@ pub struct LabelExpression {
 }
 
 /// How a label is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum LabelOperator {
     /// One of the values.
     In,
@@ -160,7 +166,7 @@ pub enum LabelOperator {
 }
 
 /// Where default constraints come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DefaultingType {
     /// Built-in ones.
     #[default]
@@ -170,7 +176,7 @@ pub enum DefaultingType {
 }
 
 /// What to do with nominated nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NominatedNode {
     /// Whether the policy is followed.
@@ -180,7 +186,7 @@ pub struct NominatedNode {
 }
 
 /// Whether the nominated node is tried first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum NominatedNodePolicy {
     /// It is.
     #[default]
@@ -190,7 +196,7 @@ pub enum NominatedNodePolicy {
 }
 
 /// What to do with kube-scheduler's candidates for preemption.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Preemption {
     /// Whether candidates are dropped.
@@ -201,7 +207,7 @@ pub struct Preemption {
 }
 
 /// Whether what a policy decides is followed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Mode {
     /// It is.
     #[default]
@@ -224,7 +230,7 @@ impl Mode {
 }
 
 /// The criteria by which candidates for preemption are compared, in their order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Criterion {
     /// Not at all: only what would be in vain is dropped.
     Nothing,
@@ -242,7 +248,7 @@ pub enum Criterion {
 }
 
 /// The server: encryption, limits and patience.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Server {
     /// Serve TLS with this certificate. Takes effect at the next start; renewed files are picked up.
@@ -273,7 +279,7 @@ impl Default for Server {
 }
 
 /// The certificate to serve with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Tls {
     /// PEM file with the certificate chain.
@@ -286,17 +292,21 @@ pub struct Tls {
 }
 
 /// What is refused rather than queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Limits {
     /// Longest body. The default holds 5,000 whole Node objects.
+    #[schemars(range(min = 1))]
     pub max_body_bytes: usize,
     /// Most decisions under way at once; more are answered 503. kube-scheduler asks for one at a time.
+    #[schemars(range(min = 1))]
     pub max_in_flight: usize,
     /// Most bindings under way at once; more are answered 503. kube-scheduler binds in the background, as many
     /// at once as the API server is behind.
+    #[schemars(range(min = 1))]
     pub max_bindings_in_flight: usize,
     /// Most connections at once; more are closed at once. Takes effect at the next start.
+    #[schemars(range(min = 1))]
     pub max_connections: usize,
 }
 
@@ -312,7 +322,7 @@ impl Default for Limits {
 }
 
 /// How long to wait for what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Timeouts {
     /// For a request's head, and so for the next request on an idle connection. kube-scheduler keeps

@@ -1,7 +1,7 @@
 //! Label selectors as they stand in the configuration.
 
 use super::schema::{LabelExpression, LabelOperator, LabelSelector};
-use super::validate::Wrong;
+use super::validate::Findings;
 use crate::model::label_syntax::{is_label_key, is_label_value};
 use crate::model::selector::Requirement;
 use crate::model::{Name, Selector};
@@ -27,29 +27,21 @@ impl From<&LabelSelector> for Selector {
 }
 
 /// Checks a selector, as the API server would.
-pub(crate) fn validate(path: &str, selector: &LabelSelector) -> Result<(), Wrong> {
+pub(crate) fn validate(path: &str, selector: &LabelSelector, findings: &mut Findings) {
     for (key, value) in &selector.match_labels {
-        if !is_label_key(key) || !is_label_value(value) {
-            return Err(Wrong::new(&format!("{path}.matchLabels.{key}"), "is no valid label"));
-        }
+        let is_label = is_label_key(key) && is_label_value(value);
+        findings.require(is_label, format!("{path}.matchLabels.{key}"), "is no valid label");
     }
     for (at, expression) in selector.match_expressions.iter().enumerate() {
-        let wrong = |field: &str, reason: &str| {
-            Err(Wrong::new(&format!("{path}.matchExpressions[{at}].{field}"), reason))
-        };
-        if !is_label_key(&expression.key) {
-            return wrong("key", "must be the key of a label");
-        }
+        let path = format!("{path}.matchExpressions[{at}]");
+        findings.require(is_label_key(&expression.key), format!("{path}.key"), "must be the key of a label");
         let takes_values = matches!(expression.operator, LabelOperator::In | LabelOperator::NotIn);
-        if takes_values == expression.values.is_empty() {
-            return wrong(
-                "values",
-                "go with In and NotIn, which need at least one, and with no other operator",
-            );
-        }
-        if !expression.values.iter().all(|value| is_label_value(value)) {
-            return wrong("values", "must be values of a label");
-        }
+        findings.require(
+            takes_values != expression.values.is_empty(),
+            format!("{path}.values"),
+            "go with In and NotIn, which need at least one, and with no other operator",
+        );
+        let are_values = expression.values.iter().all(|value| is_label_value(value));
+        findings.require(are_values, format!("{path}.values"), "must be values of a label");
     }
-    Ok(())
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::schema::{API_VERSION, Config, KIND};
+use super::schema::Config;
 use super::{groups, spread};
 
-/// What is wrong with a configuration.
+/// Something that is wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// The field's path.
     pub path: String,
@@ -13,23 +14,32 @@ pub struct Wrong {
     pub reason: String,
 }
 
-impl Wrong {
-    pub fn new(path: &str, reason: &str) -> Self {
-        Self { path: path.to_owned(), reason: reason.to_owned() }
+/// All that is wrong with a configuration, as far as it has been looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Findings(Vec<Wrong>);
+
+impl Findings {
+    /// Notes that a field is wrong.
+    pub(crate) fn add(&mut self, path: impl Into<String>, reason: impl Into<String>) {
+        self.0.push(Wrong { path: path.into(), reason: reason.into() });
+    }
+
+    /// Notes that a field is wrong unless a condition holds.
+    pub(crate) fn require(&mut self, holds: bool, path: impl Into<String>, reason: &str) {
+        if !holds {
+            self.add(path, reason);
+        }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Wrong> {
+        self.0
     }
 }
 
-/// Checks a configuration.
-pub(crate) fn validate(config: &Config) -> Result<(), Wrong> {
-    let wrong = |path: &str, reason: &str| Err(Wrong::new(path, reason));
-    if config.api_version != API_VERSION {
-        return wrong("apiVersion", &format!("must be {API_VERSION}"));
-    }
-    if config.kind != KIND {
-        return wrong("kind", &format!("must be {KIND}"));
-    }
-    spread::validate(&config.topology_spread)?;
-    groups::validate(&config.replica_groups)?;
+/// Checks what the shape of a configuration alone cannot say, and finds all that is wrong.
+pub(crate) fn validate(config: &Config, findings: &mut Findings) {
+    spread::validate(&config.topology_spread, findings);
+    groups::validate(&config.replica_groups, findings);
     let server = &config.server;
     for (path, value) in [
         ("server.limits.maxBodyBytes", server.limits.max_body_bytes),
@@ -37,16 +47,13 @@ pub(crate) fn validate(config: &Config) -> Result<(), Wrong> {
         ("server.limits.maxBindingsInFlight", server.limits.max_bindings_in_flight),
         ("server.limits.maxConnections", server.limits.max_connections),
     ] {
-        if value == 0 {
-            return wrong(path, "must be at least 1");
-        }
+        findings.require(value > 0, path, "must be at least 1");
     }
-    if server.timeouts.idle.0 <= Duration::from_secs(90) {
-        return wrong(
-            "server.timeouts.idle",
-            "must be longer than 90s, for which kube-scheduler keeps idle connections",
-        );
-    }
+    findings.require(
+        server.timeouts.idle.0 > Duration::from_secs(90),
+        "server.timeouts.idle",
+        "must be longer than 90s, for which kube-scheduler keeps idle connections",
+    );
     for (path, value) in [
         ("server.timeouts.body", server.timeouts.body),
         ("server.timeouts.bind", server.timeouts.bind),
@@ -54,9 +61,24 @@ pub(crate) fn validate(config: &Config) -> Result<(), Wrong> {
         ("server.stalenessLimit", server.staleness_limit),
         ("server.ledgerTtl", server.ledger_ttl),
     ] {
-        if value.0.is_zero() {
-            return wrong(path, "must be longer than 0s");
+        findings.require(!value.0.is_zero(), path, "must be longer than 0s");
+    }
+}
+
+/// Looks whether the files that a configuration names can be read here.
+pub fn check_files(config: &Config) -> Vec<Wrong> {
+    let mut findings = Findings::default();
+    if let Some(tls) = &config.server.tls {
+        for (field, file) in [
+            ("certFile", Some(&tls.cert_file)),
+            ("keyFile", Some(&tls.key_file)),
+            ("clientCAFile", tls.client_ca_file.as_ref()),
+        ] {
+            if let Some((file, error)) = file.and_then(|file| Some((file, std::fs::read(file).err()?))) {
+                findings
+                    .add(format!("server.tls.{field}"), format!("cannot read {}: {error}", file.display()));
+            }
         }
     }
-    Ok(())
+    findings.into_vec()
 }
