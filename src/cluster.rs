@@ -6,7 +6,9 @@
 //!                                                 verbs: offer, assume, refuse
 //! ```
 
+pub(crate) mod access_review;
 pub mod api;
+mod api_metrics;
 pub mod binder;
 pub(crate) mod compare;
 pub mod event_recorder;
@@ -15,8 +17,11 @@ pub mod nominator;
 pub mod snapshot_file;
 pub mod watch;
 mod watch_metrics;
+mod watch_problem;
 
+pub use api_metrics::ApiMetrics;
 pub use binder::Binder;
 pub use event_recorder::EventRecorder;
 pub use freshness::Freshness;
 pub use watch_metrics::WatchMetrics;
+pub use watch_problem::{Problem, ProblemLog, WatchProblem};

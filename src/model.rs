@@ -12,6 +12,7 @@ pub mod labels;
 pub mod limit_range;
 pub mod name;
 pub mod node;
+pub mod persistent;
 pub mod pod;
 pub mod pod_requests;
 pub mod priority_class;

@@ -8,10 +8,11 @@ mod watch_errors {
     mod whole_berth;
 }
 
+use berth::cluster::Problem;
 use berth::model::group::Source;
 use berth::model::{Kind, ObjectKey};
 use serde_json::json;
-use support::waiting::until_true;
+use support::waiting::{until, until_true};
 use watch_errors::fake_api::{FakeApi, List, node, pod};
 use watch_errors::following::Following;
 
@@ -199,14 +200,50 @@ fn an_optional_kind_that_is_not_installed_is_complete_as_it_is() {
 }
 
 #[test]
-fn an_optional_kind_that_we_may_not_list_does_not_keep_berth_from_working() {
+fn a_kind_that_we_may_not_list_is_never_taken_for_one_that_is_not_installed() {
+    for kind in [pod_groups(), Kind::Service] {
+        let api = FakeApi::start();
+        api.install(pod_groups(), "v1alpha1");
+        api.serve(kind, List::of([json!({"metadata": {"name": "o", "namespace": "d"}})]));
+        api.fail_lists(kind, 403, usize::from(u16::MAX));
+        let berth = Following::start(&api, &[kind]);
+        until_true("it is noticed", || berth.freshness.problem(kind).is_some());
+        let problem = berth.freshness.problem(kind).expect("a problem");
+        assert_eq!(problem.problem, Problem::Forbidden);
+        let plural = kind.plural();
+        assert!(problem.text.contains(&format!("resources: [\"{plural}\"]")), "{}", problem.text);
+        assert!(!berth.freshness.is_synced(kind), "nobody knows what is in it");
+        assert!(berth.count("berth_watch_failures_total", kind) > 0);
+
+        api.fail_lists(kind, 403, 0);
+        berth.until_synced(kind);
+        until_true("no problem any more", || berth.freshness.problem(kind).is_none());
+        assert_eq!(berth.view().count(kind), 1);
+    }
+}
+
+#[test]
+fn a_watch_that_is_forbidden_is_named_too() {
     let api = FakeApi::start();
-    api.install(pod_groups(), "v1alpha1");
-    api.fail_lists(pod_groups(), 403, 100);
-    let berth = Following::start(&api, &[pod_groups()]);
-    berth.until_synced(pod_groups());
-    until_true("and fresh", || berth.staleness(pod_groups()).is_zero());
-    assert_eq!(berth.view().count(pod_groups()), 0);
+    api.serve(Kind::Node, List::of([node("a")]));
+    api.refuse_next_watch(Kind::Node, 403);
+    let berth = Following::start(&api, &[Kind::Node]);
+    let problem = until("it is noticed", || berth.freshness.problem(Kind::Node));
+    assert!(problem.text.contains("may not watch nodes"), "{}", problem.text);
+}
+
+#[test]
+fn an_api_server_that_is_away_is_named_with_its_url_and_the_cause() {
+    let api = FakeApi::start();
+    let url = api.url().to_string();
+    api.vanish();
+    let berth = Following::start(&api, &[Kind::Node]);
+    let problem = until("it is noticed", || berth.freshness.problem(Kind::Node));
+    assert_eq!(problem.problem, Problem::Unreachable);
+    for part in [url.as_str(), "Connection refused"] {
+        assert!(problem.text.contains(part), "{}", problem.text);
+    }
+    assert_eq!(problem.text.matches("Connection refused").count(), 1, "once: {}", problem.text);
 }
 
 #[test]

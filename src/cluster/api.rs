@@ -51,17 +51,18 @@ impl ApiError {
         }
     }
 
-    /// Whether the resource is not served, or not to us. Optional kinds may be either.
+    /// Whether the resource is not served. A kind that is served but forbidden is something else: nobody knows what is in it.
     pub(crate) fn is_absent(&self) -> bool {
-        self.is_not_found() || self.is_forbidden()
+        self.code() == Some(404)
     }
 
-    fn is_not_found(&self) -> bool {
-        matches!(self, ApiError::Kube(kube::Error::Api(status)) if status.code == 404)
-    }
-
-    fn is_forbidden(&self) -> bool {
-        matches!(self, ApiError::Kube(kube::Error::Api(status)) if status.code == 403)
+    /// The status that the API server answered with, if it did.
+    pub(crate) fn code(&self) -> Option<u16> {
+        match self {
+            ApiError::Kube(kube::Error::Api(status)) => Some(status.code),
+            ApiError::TooOld => Some(410),
+            ApiError::TimedOut | ApiError::Kube(_) => None,
+        }
     }
 }
 
@@ -121,7 +122,7 @@ impl Api {
                 let version = served.preferred_version.or_else(|| served.versions.into_iter().next());
                 Ok(version.map(|version| format!("/apis/{}/{plural}", version.group_version)))
             }
-            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) if error.is_absent() => Ok(None),
             Err(error) => Err(error),
         }
     }

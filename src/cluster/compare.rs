@@ -53,9 +53,9 @@ pub async fn compare(api: &Api, store: &Store) -> Result<Comparison, ApiError> {
 
 async fn once(api: &Api, store: &Store) -> Result<Comparison, ApiError> {
     let mut comparison = Comparison::default();
-    let listens = store.view().recogniser().listens();
+    let recogniser = store.view().recogniser().clone();
     // What is not watched cannot differ.
-    for kind in Kind::ALL.into_iter().filter(|kind| listens || !kind.is_for_members()) {
+    for kind in Kind::ALL.into_iter().filter(|kind| recogniser.reads(*kind)) {
         let served = match served(api, kind).await {
             Err(error) if !kind.is_built_in() && error.is_absent() => Vec::new(),
             served => served?,

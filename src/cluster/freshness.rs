@@ -1,10 +1,12 @@
 //! How far the cache can be trusted: which watches have synced, and which are cut since when.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use prometheus::GaugeVec;
+use prometheus::{GaugeVec, IntGaugeVec};
 
+use super::watch_problem::{Problem, WatchProblem};
 use crate::metrics::{Registry, create_series};
 use crate::model::Kind;
 
@@ -25,12 +27,15 @@ struct Watch {
     open: AtomicBool,
     /// Milliseconds after `began`.
     heard: AtomicU64,
+    /// Why it is not open, if something failed.
+    problem: Mutex<Option<Arc<WatchProblem>>>,
 }
 
 /// Metrics of how current the cache is.
 #[derive(Clone, Debug)]
 pub struct FreshnessMetrics {
     cache_staleness: GaugeVec,
+    watch_problem: IntGaugeVec,
 }
 
 impl FreshnessMetrics {
@@ -41,8 +46,16 @@ impl FreshnessMetrics {
             "Seconds since a watch that is cut was last heard; 0 while it is open.",
             &["kind"],
         )?;
+        let watch_problem = registry.gauge(
+            "watch_problem",
+            "1 while a kind is not followed because it is forbidden, the API server cannot be reached, or it fails.",
+            &["kind", "problem"],
+        )?;
         create_series(&cache_staleness, Kind::ALL.map(|kind| [kind.label()]));
-        Ok(Self { cache_staleness })
+        for problem in Problem::ALL {
+            create_series(&watch_problem, Kind::ALL.map(|kind| [kind.label(), problem.label()]));
+        }
+        Ok(Self { cache_staleness, watch_problem })
     }
 }
 
@@ -78,6 +91,21 @@ impl Freshness {
     pub fn mark_open(&self, kind: Kind) {
         self.mark_heard(kind);
         self.watch(kind).open.store(true, Relaxed);
+        *self.problem_mut(kind) = None;
+    }
+
+    /// It cannot be followed now, and this is why.
+    pub(crate) fn mark_problem(&self, kind: Kind, problem: Arc<WatchProblem>) {
+        *self.problem_mut(kind) = Some(problem);
+    }
+
+    /// Why it is not followed, if something failed.
+    pub fn problem(&self, kind: Kind) -> Option<Arc<WatchProblem>> {
+        self.problem_mut(kind).clone()
+    }
+
+    fn problem_mut(&self, kind: Kind) -> MutexGuard<'_, Option<Arc<WatchProblem>>> {
+        self.watch(kind).problem.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The watch broke.
@@ -114,11 +142,16 @@ impl Freshness {
         }
     }
 
-    /// Shows the staleness of every kind.
+    /// Shows the staleness of every kind, and why it is not followed.
     pub fn publish(&self, metrics: &FreshnessMetrics) {
         for kind in Kind::ALL {
             let gauge = metrics.cache_staleness.with_label_values(&[kind.label()]);
             gauge.set(self.staleness(kind).as_secs_f64());
+            let found = self.problem(kind).map(|found| found.problem);
+            for problem in Problem::ALL {
+                let gauge = metrics.watch_problem.with_label_values(&[kind.label(), problem.label()]);
+                gauge.set(i64::from(found == Some(problem)));
+            }
         }
     }
 

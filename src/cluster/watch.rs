@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 
 use super::api::{Api, ApiError, Told};
-use super::{Freshness, WatchMetrics};
+use super::watch_problem::Attempt;
+use super::{Freshness, ProblemLog, WatchMetrics};
 use crate::model::Kind;
 use crate::store::Store;
 use crate::view::change::Change;
@@ -42,6 +43,8 @@ struct Progress {
     version: Option<String>,
     /// Whether the watch at hand told anything.
     fruitful: bool,
+    /// What is being tried.
+    attempt: Attempt,
 }
 
 /// What a watch needs.
@@ -55,6 +58,8 @@ pub struct Follower {
     pub freshness: Arc<Freshness>,
     /// Who counts failures.
     pub metrics: WatchMetrics,
+    /// Who says what is wrong.
+    pub problems: Arc<ProblemLog>,
 }
 
 impl Follower {
@@ -74,7 +79,8 @@ impl Follower {
                 }
                 Err(error) => {
                     self.metrics.watch_failures.with_label_values(&[kind.label()]).inc();
-                    tracing::warn!(kind = kind.label(), %error, retry_in = ?pause, "watch cut");
+                    let problem = self.problems.tell(kind, progress.attempt, &error);
+                    self.freshness.mark_problem(kind, problem);
                     true
                 }
             };
@@ -93,9 +99,10 @@ impl Follower {
     }
 
     /// One list if there is no version to go on from, and one watch until it ends. An optional kind that is not
-    /// served, or not to us, is sat out, and so is one that is of no interest while groups are switched off.
+    /// served is sat out, and so is one that is of no interest while groups, or those of its source, are switched off. One
+    /// that is served but not to us is not: nobody knows what is in it.
     async fn round(&self, kind: Kind, progress: &mut Progress) -> Result<(), ApiError> {
-        if kind.is_for_members() && !self.store.view().recogniser().listens() {
+        if !self.store.view().recogniser().reads(kind) {
             return self.sit_out(kind, progress).await;
         }
         match self.list_and_watch(kind, progress).await {
@@ -108,6 +115,7 @@ impl Follower {
     }
 
     async fn list_and_watch(&self, kind: Kind, progress: &mut Progress) -> Result<(), ApiError> {
+        progress.attempt = Attempt::Locate;
         let Some(path) = self.noticing_delay(kind, self.api.locate(kind)).await? else {
             return self.sit_out(kind, progress).await;
         };
@@ -115,6 +123,7 @@ impl Follower {
             version
         } else {
             self.freshness.mark_cut(kind);
+            progress.attempt = Attempt::List;
             let (objects, listed_at) = self.api.list(kind, &path).await?;
             self.metrics.relists.with_label_values(&[kind.label()]).inc();
             tracing::debug!(kind = kind.label(), objects = objects.len(), "listed");
@@ -122,8 +131,11 @@ impl Follower {
             self.freshness.mark_synced(kind);
             progress.version.insert(listed_at)
         };
+        progress.attempt = Attempt::Watch;
         let told = self.noticing_delay(kind, self.api.watch(kind, &path, from)).await?;
+        progress.attempt = Attempt::Read;
         self.freshness.mark_open(kind);
+        self.problems.is_well(kind);
         let mut batches = std::pin::pin!(told.ready_chunks(BATCH));
         while let Ok(Some(batch)) = tokio::time::timeout(SILENCE, batches.next()).await {
             if batch.iter().any(Result::is_ok) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use berth::cluster::api::Api;
 use berth::cluster::watch::Follower;
-use berth::cluster::{Freshness, WatchMetrics};
+use berth::cluster::{Freshness, ProblemLog, WatchMetrics};
 use berth::config::Config;
 use berth::json::Interner;
 use berth::logging::{LogMetrics, Throttle};
@@ -38,7 +38,9 @@ impl Following {
         let api = Api::new(client, Arc::new(Interner::default()), metrics.clone(), complaints);
         let store = Arc::new(Store::new(Config::default(), &registry).expect("metrics"));
         let freshness = Arc::new(Freshness::default());
-        let follower = Follower { api, store: store.clone(), freshness: freshness.clone(), metrics };
+        let problems = Arc::new(ProblemLog::new(server.url().to_string()));
+        let follower =
+            Follower { api, store: store.clone(), freshness: freshness.clone(), metrics, problems };
         for kind in kinds {
             runtime.spawn(follower.clone().follow(*kind));
         }

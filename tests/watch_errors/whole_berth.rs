@@ -2,6 +2,7 @@
 
 use berth::app::Source;
 use berth::model::Kind;
+use berth::model::group;
 use serde_json::json;
 
 use super::fake_api::{FakeApi, List, node, pod};
@@ -55,6 +56,39 @@ fn before_everything_is_synced_berth_is_not_ready_and_says_so() {
     api.fail_lists(Kind::Service, 500, 0);
     until_ready(&berth);
     assert_eq!(filter_error(&berth), "");
+}
+
+#[test]
+fn a_forbidden_kind_costs_readiness_and_the_remedy_is_said() {
+    let optional = group::Source::PodGroup.kind().expect("PodGroup objects");
+    for (config, is_ready) in [("", false), ("replicaGroups: {sources: [JobSet]}\n", true)] {
+        let api = FakeApi::start();
+        api.install(optional, "v1alpha1");
+        api.fail_lists(optional, 403, usize::from(u16::MAX));
+        let berth = start(&api, config);
+        if is_ready {
+            until_ready(&berth);
+            assert_eq!(berth.count("berth_ready"), 1);
+            continue;
+        }
+        let series = r#"berth_watch_problem{kind="PodGroup",problem="forbidden"}"#;
+        until_true("it shows", || berth.count(series) == 1);
+        let readiness = berth.admin("/readyz?verbose");
+        assert_eq!((readiness.status, berth.count("berth_ready")), (503, 0));
+        let line = readiness.body.lines().find(|line| line.starts_with("[-] PodGroup: "));
+        let line = line.expect("a line about it");
+        for part in
+            ["forbidden", "verbs: [\"list\", \"watch\"]", "leave PodGroup out of replicaGroups.sources"]
+        {
+            assert!(line.contains(part), "{line}");
+        }
+        assert!(filter_error(&berth).contains("not synced"));
+        until_true("by code", || berth.count(r#"berth_api_requests_total{code="403",verb="list"}"#) > 0);
+
+        api.fail_lists(optional, 403, 0);
+        until_ready(&berth);
+        assert_eq!((berth.count(series), berth.count("berth_ready")), (0, 1));
+    }
 }
 
 #[test]
@@ -205,7 +239,7 @@ fn pods_that_were_turned_away_hear_of_room_that_is_given_up() {
         }
         let berth = start(&api, "replicaGroups: {reservationTtl: 2s}\n");
         until_ready(&berth);
-        until_true("room is kept", || berth.count(r#"berth_reservations{of="slots"}"#) == 1);
+        until_true("room is kept", || berth.count("berth_reserved_slots") == 1);
         let answer = berth.post("/filter", json!({"Pod": waits, "NodeNames": ["b"]}).to_string());
         assert!(answer.body.contains("reserved"), "{}", answer.body);
         assert_eq!(api.patches(), [], "nothing is given up");

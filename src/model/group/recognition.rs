@@ -132,6 +132,15 @@ impl Recogniser {
         !self.sources.is_empty()
     }
 
+    /// Whether anything depends on objects of a kind. Those behind the groups of a source do not matter while nobody listens
+    /// to it, nor what only members of groups demand while there can be none.
+    pub fn reads(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Group(kind) => self.sources.contains(&kind.source()),
+            kind => !kind.is_for_members() || self.listens(),
+        }
+    }
+
     /// The pod's part in a group, if it has one. The first source that speaks wins.
     pub(crate) fn recognise(&self, pod: &Pod, objects: &impl GroupObjects) -> Option<Arc<Membership>> {
         // Groups that kube-scheduler places itself are left to it.
