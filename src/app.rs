@@ -4,13 +4,15 @@
 //!   connect     where the cluster comes from: an API server that is followed, or a file
 //!   listeners   where requests come in, as a list: an address, its certificates, who answers
 //!   services    what runs in the background, as a list: supervised, begun anew after a panic
-//!   reload      the service that takes in changed configuration and certificates
+//!   reload      the service that takes in changed configuration
+//!   renewal     the service that takes in renewed certificates
 //!   upkeep      the service that expires and sweeps
 //! ```
 
 mod connect;
 mod listeners;
 mod reload;
+mod renewal;
 mod services;
 mod upkeep;
 
@@ -20,19 +22,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use self::connect::client_config;
 use self::connect::{Connected, connect};
 use self::listeners::{Endpoint, RunningListeners};
 use self::reload::{ReloadMetrics, Reloader};
+use self::renewal::Renewer;
 use self::services::{RunningServices, Service};
 use self::upkeep::Upkeep;
-use crate::cluster::Freshness;
+use crate::build_info;
+use crate::cluster::access_review::AccessReviewer;
 use crate::cluster::freshness::FreshnessMetrics;
-use crate::config::{self, Config, Tls};
+use crate::cluster::{EventRecorder, Freshness};
+use crate::config::{self, Config};
 use crate::json::Interner;
 use crate::logging::{LevelControl, LogMetrics, Throttle};
 use crate::metrics::Registry;
 use crate::server::admin::AdminService;
-use crate::server::listener::ConnectionMetrics;
+use crate::server::admin_door::{Access, AdminDoor, AdminMetrics, Reviews};
+use crate::server::listener::{ConnectionMetrics, Encryption, is_loopback};
+use crate::server::readiness::Readiness;
+use crate::server::tls::{CertificateMetrics, Certificates, ClientCertificates};
 use crate::server::verbs_metrics::RequestMetrics;
 use crate::server::verbs_service::VerbsService;
 use crate::store::Store;
@@ -70,6 +79,8 @@ pub struct App {
     pub admin_address: SocketAddr,
     /// The cluster, for whoever embeds Berth and has news of it.
     pub store: Arc<Store>,
+    #[cfg(test)]
+    registry: Arc<Registry>,
     draining: Arc<AtomicBool>,
     listeners: RunningListeners,
     services: RunningServices,
@@ -94,20 +105,22 @@ impl App {
             None => Config::default(),
         };
         let server = config.server.clone();
-        let tls = server.tls.as_ref();
-        let admin_tls = admin_tls(tls, options.admin_listen);
-        let verbs_endpoint = Endpoint::bind("verbs", options.listen, tls, &server).await?;
-        let admin_endpoint =
-            Endpoint::bind("admin", options.admin_listen, admin_tls.as_ref(), &server).await?;
+        let certificates = server.tls.as_ref().map(Certificates::load).transpose()?.map(Arc::new);
+        let encrypted =
+            |clients| certificates.clone().map(|certificates| Encryption { certificates, clients });
+        let verbs_encryption = encrypted(ClientCertificates::Demanded);
+        // Probes and scrapers bring no certificates of their own, so the admin port asks for none; and on loopback it is
+        // plain, as kubelets and people expect.
+        let admin_is_local = is_loopback(options.admin_listen);
+        let admin_encryption = encrypted(ClientCertificates::NotAsked).filter(|_| !admin_is_local);
+        let verbs_endpoint = Endpoint::bind("verbs", options.listen, verbs_encryption, &server).await?;
+        let admin_endpoint = Endpoint::bind("admin", options.admin_listen, admin_encryption, &server).await?;
         let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
 
         let shared = Shared::new(config)?;
-        let Connected { api, binder, event_recorder, nominator, mut services } =
+        let Connected { api, reviewer, binder, event_recorder, nominator, mut services } =
             connect(&options.source, &shared).await?;
-        let group_metrics = GroupMetrics::register(&shared.registry)?;
-        let group_events = Arc::new(GroupEvents::new(event_recorder, group_metrics));
-        let (shown, store) = (group_events.clone(), shared.store.clone());
-        shared.registry.before_rendering(move || shown.publish(&store.view()));
+        let group_events = group_events(event_recorder, &shared)?;
         let draining = Arc::new(AtomicBool::new(false));
         let verbs_metrics =
             VerbsMetrics::register(&shared.registry, shared.store.snapshot().engine().metrics())?;
@@ -121,24 +134,38 @@ impl App {
         services.push(Service::new("upkeep", move || upkeep.clone().run()));
         let reload_metrics = ReloadMetrics::register(&shared.registry)?;
         if let Some(file) = options.config {
-            let endpoints = [&verbs_endpoint, &admin_endpoint];
             let reloader = Arc::new(Reloader {
                 file,
                 seen: seen.into(),
                 store: shared.store.clone(),
-                certificates: endpoints.into_iter().filter_map(Endpoint::certificates).collect(),
                 metrics: reload_metrics,
             });
             services.push(Service::new("reload", move || reloader.clone().run()));
         }
+        let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
+        if let Some(certificates) = certificates {
+            let renewer = Arc::new(Renewer::new(certificates, certificate_metrics));
+            services.push(Service::new("renewal", move || renewer.clone().run()));
+        }
 
-        let admin = Arc::new(AdminService {
+        let readiness = Readiness {
             store: shared.store.clone(),
             freshness: shared.freshness.clone(),
+            draining: draining.clone(),
+        };
+        readiness.register(&shared.registry)?;
+        let admin = Arc::new(AdminService {
+            store: shared.store.clone(),
+            readiness,
             registry: shared.registry.clone(),
             api,
             level,
-            draining: draining.clone(),
+        });
+        let admin = Arc::new(AdminDoor {
+            access: admin_access(admin_is_local, reviewer),
+            service: admin,
+            metrics: AdminMetrics::register(&shared.registry)?,
+            complaints: shared.throttle(),
         });
         let verbs = Arc::new(Verbs {
             store: shared.store.clone(),
@@ -153,7 +180,7 @@ impl App {
         services.extend(group_services(&verbs));
         let request_metrics = RequestMetrics::register(&shared.registry)?;
         let verbs = Arc::new(VerbsService::new(verbs, request_metrics, shared.throttle()));
-        let connections = ConnectionMetrics::register(&shared.registry)?;
+        let connections = ConnectionMetrics::register(&shared.registry, &["verbs", "admin"])?;
         // They are stopped in this order: the admin port still tells how the verbs' requests come to their end.
         let listeners = vec![
             verbs_endpoint.answered_by(&server, connections.clone(), move |request| {
@@ -169,6 +196,8 @@ impl App {
             verbs_address,
             admin_address,
             store: shared.store,
+            #[cfg(test)]
+            registry: shared.registry,
             draining,
             services: RunningServices::start(services),
             listeners: RunningListeners::start(listeners),
@@ -196,9 +225,14 @@ impl App {
 
 impl Shared {
     fn new(config: Config) -> anyhow::Result<Self> {
-        let registry = Arc::new(Registry::new()?);
-        let build_info = registry.float_gauge("build_info", "The version running.", &["version"])?;
-        build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+        let registry = Arc::new(Registry::new()?.with_process()?);
+        let build = registry.gauge(
+            "build_info",
+            "The version running, its commit, its compiler, and the Kubernetes it is built for.",
+            &["version", "commit", "rust", "kubernetes"],
+        )?;
+        let labels = [build_info::VERSION, build_info::COMMIT, build_info::RUST, build_info::KUBERNETES];
+        build.with_label_values(&labels).set(1);
         let log_metrics = LogMetrics::register(&registry)?;
         let store = Arc::new(Store::new(config, &registry)?);
         let shown = store.clone();
@@ -214,11 +248,25 @@ impl Shared {
     }
 }
 
-/// Probes and scrapers bring no certificates of their own, so the admin port asks for none; and on loopback
-/// it is plain, as kubelets and people expect.
-fn admin_tls(tls: Option<&Tls>, address: SocketAddr) -> Option<Tls> {
-    let tls = tls.filter(|_| !address.ip().is_loopback())?;
-    Some(Tls { client_ca_file: None, ..tls.clone() })
+/// Only a Berth whose admin port others can reach has access reviewed.
+fn admin_access(is_local: bool, reviewer: Option<AccessReviewer>) -> Access {
+    match reviewer {
+        _ if is_local => Access::Loopback,
+        Some(reviewer) => Access::Reviewed(Box::new(Reviews::new(reviewer))),
+        None => Access::Nobody,
+    }
+}
+
+/// Who says how groups are doing, in Events and metrics.
+fn group_events(event_recorder: EventRecorder, shared: &Shared) -> anyhow::Result<Arc<GroupEvents>> {
+    let metrics = GroupMetrics::register(&shared.registry)?;
+    let group_events = Arc::new(GroupEvents::new(event_recorder, metrics));
+    let (shown, store) = (group_events.clone(), shared.store.clone());
+    shared.registry.before_rendering(move || {
+        let snapshot = store.snapshot();
+        shown.publish(snapshot.view(), &snapshot.config().replica_groups.topology_keys());
+    });
+    Ok(group_events)
 }
 
 /// What keeps reservations and nominations of replica groups up to date.
@@ -242,4 +290,21 @@ fn group_services(verbs: &Arc<Verbs>) -> [Service; 4] {
             async move { announcer.announce_room().await }
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{App, Options, SocketAddr, Source};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn every_metric_has_its_series_before_anything_happens() {
+        let free = SocketAddr::from(([127, 0, 0, 1], 0));
+        let source = Source::SnapshotText(String::new());
+        let options = Options { config: None, source, listen: free, admin_listen: free };
+        let app = App::start(options, None).await.expect("Berth starts");
+        let missing = app.registry.without_series();
+        app.stop().await;
+        // Without a certificate there is nothing that could expire.
+        assert_eq!(missing, ["certificate_expiry_timestamp_seconds"]);
+    }
 }

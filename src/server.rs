@@ -1,9 +1,11 @@
 //! HTTP: listeners, limits, TLS. Knows requests and answers, not what they mean.
 
 pub(crate) mod admin;
+pub(crate) mod admin_door;
 mod body;
 mod inflight;
 pub(crate) mod listener;
+pub(crate) mod readiness;
 pub(crate) mod tls;
 pub mod verbs_metrics;
 pub mod verbs_service;

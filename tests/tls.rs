@@ -1,10 +1,15 @@
 //! Encrypted verbs: both HTTP versions, client certificates, renewal, and no plain HTTP by mistake.
-#![allow(clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
 mod tls {
     pub mod authority;
     pub mod client;
+    mod clients;
+    mod made_by_berth;
+    mod renewal;
+    mod rotation;
+    pub mod volume;
 }
 
 use std::net::SocketAddr;
@@ -14,7 +19,6 @@ use berth::app::{App, Options, Source};
 use hyper::Version;
 use support::running::Running;
 use support::small_cluster::{CONFIG_HEAD, SNAPSHOT, names_call};
-use support::waiting::until_true;
 use tempfile::TempDir;
 use tls::authority::Authority;
 use tls::client::{Client, Trust};
@@ -76,45 +80,6 @@ fn who_does_not_know_the_authority_does_not_talk_to_us() {
     assert!(berth.runtime.block_on(Client::connect(berth.verbs, &stranger, &["h2"])).is_err());
     let plain = berth.connect().ask(support::raw_http::post("/filter", call()));
     assert!(plain.is_err(), "no plain HTTP on an encrypted port");
-}
-
-#[test]
-fn a_client_certificate_is_demanded_where_authorities_are_set() {
-    let (servers, clients) = (Authority::new(), Authority::new());
-    let berth = start(&servers, Some(&clients));
-    let ask = |trust: &Trust| {
-        berth.runtime.block_on(async {
-            let mut client = Client::connect(berth.verbs, trust, &["h2", "http/1.1"]).await?;
-            client.post("/prioritize", &call()).await
-        })
-    };
-    let known = Trust::of(&servers).showing(&clients.issue("kube-scheduler"));
-    assert_eq!(ask(&known).expect("let in").body, BOTH);
-    assert!(ask(&Trust::of(&servers)).is_err(), "no certificate");
-    let foreign = Trust::of(&servers).showing(&Authority::new().issue("kube-scheduler"));
-    assert!(ask(&foreign).is_err(), "a certificate of somebody else");
-    assert_eq!(ask(&known).expect("let in").status, 200, "and all goes on");
-}
-
-#[test]
-fn a_renewed_certificate_is_used_without_a_restart() {
-    let (old, new) = (Authority::new(), Authority::new());
-    let berth = start(&old, None);
-    let (old_trust, new_trust) = (Trust::of(&old), Trust::of(&new));
-    let connects =
-        |trust: &Trust| berth.runtime.block_on(Client::connect(berth.verbs, trust, &["h2"])).is_ok();
-    assert!(connects(&old_trust) && !connects(&new_trust));
-    let mut lasting = berth
-        .runtime
-        .block_on(Client::connect(berth.verbs, &old_trust, &["h2"]))
-        .expect("a connection from before");
-
-    // Key and certificate are two files; in between they do not match, and the old pair stays in force.
-    new.issue("second").write(berth.directory.path());
-    until_true("the new certificate is in force", || connects(&new_trust));
-    assert!(!connects(&old_trust), "and the old one is not");
-    let answer = berth.runtime.block_on(lasting.post("/prioritize", &call()));
-    assert_eq!(answer.expect("an answer").status, 200, "connections from before go on");
 }
 
 fn start_on(

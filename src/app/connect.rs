@@ -1,18 +1,21 @@
 //! Where the cluster comes from: an API server that is followed, or a file that is read once.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
+use kube::client::ClientBuilder;
 
 use super::services::Service;
 use super::{Shared, Source};
+use crate::cluster::access_review::AccessReviewer;
 use crate::cluster::api::Api;
 use crate::cluster::binder::ApiBinder;
 use crate::cluster::event_recorder::EventMetrics;
 use crate::cluster::nominator::Nominator;
 use crate::cluster::snapshot_file::{self, Loaded, SnapshotMetrics};
 use crate::cluster::watch::Follower;
-use crate::cluster::{Binder, EventRecorder, WatchMetrics};
+use crate::cluster::{ApiMetrics, Binder, EventRecorder, ProblemLog, WatchMetrics};
 use crate::model::Kind;
 use crate::view::change::Change;
 
@@ -20,6 +23,8 @@ use crate::view::change::Change;
 pub(super) struct Connected {
     /// The API server, if there is one.
     pub(super) api: Option<Api>,
+    /// Who says what others may do, if anybody.
+    pub(super) reviewer: Option<AccessReviewer>,
     /// Who carries out bindings.
     pub(super) binder: Binder,
     /// Who posts Events.
@@ -36,18 +41,22 @@ pub(super) async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<
     let snapshot_metrics = SnapshotMetrics::register(&shared.registry)?;
     let watch_metrics = WatchMetrics::register(&shared.registry)?;
     let event_metrics = EventMetrics::register(&shared.registry)?;
+    let api_metrics = ApiMetrics::register(&shared.registry)?;
     let loaded = match source {
         Source::SnapshotFile(path) => snapshot_file::load(path, &shared.interner)?,
         Source::SnapshotText(text) => snapshot_file::parse(text, &shared.interner)?,
         Source::ApiServer(kubeconfig) => {
-            let client = client(kubeconfig.as_ref()).await?;
-            return Ok(follow(client, shared, watch_metrics, event_metrics));
+            let config = client_config(kubeconfig.as_ref()).await?;
+            let problems = Arc::new(ProblemLog::new(config.cluster_url.to_string()));
+            let client = ClientBuilder::try_from(config)?.with_layer(&api_metrics).build();
+            return Ok(follow(client, shared, watch_metrics, event_metrics, problems));
         }
     };
     snapshot_metrics.count(&loaded);
     take_in(loaded, shared);
     Ok(Connected {
         api: None,
+        reviewer: None,
         binder: Binder::InMemory(shared.store.clone()),
         event_recorder: EventRecorder::silent(event_metrics),
         nominator: Nominator::None,
@@ -56,9 +65,8 @@ pub(super) async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<
 }
 
 fn take_in(loaded: Loaded, shared: &Shared) {
-    let Loaded { objects, other_kinds, undecodable } = loaded;
-    tracing::info!(objects = objects.len(), other_kinds, undecodable, "snapshot loaded");
-    shared.store.apply(objects.into_iter().map(Change::Upsert));
+    loaded.report();
+    shared.store.apply(loaded.objects.into_iter().map(Change::Upsert));
     shared.freshness.mark_all_current();
 }
 
@@ -67,6 +75,7 @@ fn follow(
     shared: &Shared,
     watch_metrics: WatchMetrics,
     event_metrics: EventMetrics,
+    problems: Arc<ProblemLog>,
 ) -> Connected {
     let api = Api::new(client.clone(), shared.interner.clone(), watch_metrics.clone(), shared.throttle());
     let follower = Follower {
@@ -74,6 +83,7 @@ fn follow(
         store: shared.store.clone(),
         freshness: shared.freshness.clone(),
         metrics: watch_metrics,
+        problems,
     };
     let follow = |kind: Kind| {
         let (follower, freshness) = (follower.clone(), shared.freshness.clone());
@@ -86,10 +96,13 @@ fn follow(
     services.push(Service::new("events", move || poster.clone().run()));
     let patience = shared.store.snapshot().config().server.timeouts.bind.0;
     let binder = Binder::Api(ApiBinder::new(client.clone(), patience));
-    Connected { api: Some(api), binder, event_recorder, nominator: Nominator::Api(client), services }
+    let reviewer = Some(AccessReviewer::new(client.clone()));
+    let nominator = Nominator::Api(client);
+    Connected { api: Some(api), reviewer, binder, event_recorder, nominator, services }
 }
 
-async fn client(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Client> {
+/// How the API server is reached: through this kubeconfig, or the usual ones, or the in-cluster account.
+pub(crate) async fn client_config(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Config> {
     let mut config = match kubeconfig {
         Some(path) => {
             let file = kube::config::Kubeconfig::read_from(path)
@@ -105,5 +118,5 @@ async fn client(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Client> {
     };
     // Watches bring their own pauses; a binding repeated behind our back would be told "already bound".
     config.default_retry = false;
-    Ok(kube::Client::try_from(config)?)
+    Ok(config)
 }

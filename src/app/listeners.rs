@@ -1,7 +1,6 @@
 //! Where requests come in: addresses, their certificates, and who answers there.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use futures::FutureExt;
@@ -12,48 +11,41 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::config::{Server, Tls};
+use crate::config::Server;
 use crate::server::Answer;
-use crate::server::listener::{self, ConnectionMetrics, Listening};
-use crate::server::tls::Certificates;
+use crate::server::listener::{self, ConnectionMetrics, Encryption, Listening, is_loopback};
 
 /// An address that is taken, and on which nobody answers yet.
 pub(super) struct Endpoint {
     name: &'static str,
     socket: TcpListener,
     address: SocketAddr,
-    certificates: Option<Arc<Certificates>>,
+    encryption: Option<Encryption>,
 }
 
 impl Endpoint {
-    /// Takes the address. Without `tls` it is served in plain text, which is refused where others can reach it unless
+    /// Takes the address. Without `encryption` it is served in plain text, which is refused where others can reach it unless
     /// the settings say that the network is trusted.
     pub(super) async fn bind(
         name: &'static str,
         address: SocketAddr,
-        tls: Option<&Tls>,
+        encryption: Option<Encryption>,
         settings: &Server,
     ) -> anyhow::Result<Self> {
-        if tls.is_none() && !settings.insecure && !address.ip().is_loopback() {
+        if encryption.is_none() && !settings.insecure && !is_loopback(address) {
             bail!(
                 "refusing plain HTTP on {address}, which others can reach: set server.tls in the \
                  configuration, or server.insecure: true if the network is trusted"
             );
         }
-        let certificates = tls.map(Certificates::load).transpose()?.map(Arc::new);
         let socket = listener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         let address = socket.local_addr()?;
-        Ok(Self { name, socket, address, certificates })
+        Ok(Self { name, socket, address, encryption })
     }
 
     /// The address, with the port that was picked where 0 was asked for.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
-    }
-
-    /// The certificates to renew while it is served.
-    pub(super) fn certificates(&self) -> Option<Arc<Certificates>> {
-        self.certificates.clone()
     }
 
     /// Says who answers the requests that come in here.
@@ -69,7 +61,7 @@ impl Endpoint {
     {
         let listening = Listening {
             name: self.name,
-            certificates: self.certificates,
+            encryption: self.encryption,
             idle: settings.timeouts.idle.0,
             max_connections: settings.limits.max_connections,
             drain: settings.timeouts.drain.0,

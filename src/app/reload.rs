@@ -1,4 +1,4 @@
-//! Picks up changes of the configuration and certificate files.
+//! Picks up changes of the configuration file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,9 @@ use prometheus::{IntCounterVec, IntGauge};
 
 use crate::config::{self, Config, ConfigError};
 use crate::metrics::{NO_LABELS, Registry, create_series};
-use crate::server::tls::Certificates;
 use crate::store::Store;
 
-/// How often the files are looked at. They are compared by content: a `ConfigMap` volume swaps a symlink
+/// How often the file is looked at. It is compared by content: a `ConfigMap` volume swaps a symlink
 /// two levels up, which file notifications on the file itself miss.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -43,7 +42,7 @@ impl ReloadMetrics {
     }
 }
 
-/// Looks at the files.
+/// Looks at the file.
 pub struct Reloader {
     /// The configuration file.
     pub file: PathBuf,
@@ -51,8 +50,6 @@ pub struct Reloader {
     pub seen: Mutex<Option<String>>,
     /// Where the settings in force are.
     pub store: Arc<Store>,
-    /// The certificates in force.
-    pub certificates: Vec<Arc<Certificates>>,
     /// Who counts reloads.
     pub metrics: ReloadMetrics,
 }
@@ -66,13 +63,6 @@ impl Reloader {
             let seen = std::mem::replace(&mut *self.seen(), now.clone());
             if now != seen {
                 self.take_in(&self.file, now.as_deref());
-            }
-            for certificates in &self.certificates {
-                match certificates.renew() {
-                    Ok(true) => tracing::info!("certificate renewed"),
-                    Ok(false) => {}
-                    Err(error) => tracing::warn!(%error, "certificate not renewed, the old one stays"),
-                }
             }
         }
     }

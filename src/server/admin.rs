@@ -1,21 +1,18 @@
 //! The admin port: health, metrics, configuration, and looking inside.
 
-use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::body::Body;
 use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
+use super::readiness::Readiness;
 use super::{Answer, answer, body, json, text};
-use crate::cluster::Freshness;
 use crate::cluster::api::Api;
 use crate::cluster::compare::compare;
 use crate::logging::LevelControl;
 use crate::metrics::Registry;
-use crate::model::Kind;
 use crate::store::Store;
 use crate::verbs::off_the_event_loop;
 use crate::wire::reply::problem;
@@ -23,20 +20,22 @@ use crate::wire::reply::problem;
 const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/debug/cache/compare\n\
                          /debug/loglevel (GET, PUT)\n";
 
-/// Answers requests on the admin port.
+/// Every endpoint: a closed set, for metrics.
+pub(super) const PATHS: [&str; 7] =
+    ["/", "/livez", "/readyz", "/metrics", "/configz", "/debug/cache/compare", "/debug/loglevel"];
+
+/// Answers requests on the admin port, whoever asks: who may is decided in [`super::admin_door`].
 pub struct AdminService {
     /// The cluster, and the settings in force.
     pub store: Arc<Store>,
-    /// How far the cluster can be trusted.
-    pub freshness: Arc<Freshness>,
+    /// Whether Berth is ready.
+    pub readiness: Readiness,
     /// What is measured.
     pub registry: Arc<Registry>,
     /// The API server to compare with, unless the cluster came from a file.
     pub api: Option<Api>,
     /// The log level.
     pub level: Option<LevelControl>,
-    /// Set when told to stop.
-    pub draining: Arc<AtomicBool>,
 }
 
 impl AdminService {
@@ -71,24 +70,8 @@ impl AdminService {
     }
 
     fn readyz(&self, verbose: bool) -> Answer {
-        let limit = self.store.snapshot().config().server.staleness_limit.0;
-        let draining = self.draining.load(Ordering::Relaxed);
-        let ready = !draining && self.freshness.not_ready(limit).is_none();
-        let mut lines = String::new();
-        // Writing to a string does not fail.
-        if verbose || !ready {
-            let _ = writeln!(lines, "[{}] shutdown", if draining { "-" } else { "+" });
-            for kind in Kind::ALL {
-                let (name, staleness) = (kind.label(), self.freshness.staleness(kind));
-                let _ = if !self.freshness.is_synced(kind) {
-                    writeln!(lines, "[-] {name}: not synced")
-                } else if staleness > limit {
-                    writeln!(lines, "[-] {name}: watch cut for {} s", staleness.as_secs())
-                } else {
-                    writeln!(lines, "[+] {name}")
-                };
-            }
-        }
+        let ready = self.readiness.is_ready();
+        let mut lines = if verbose || !ready { self.readiness.report() } else { String::new() };
         lines.push_str(if ready { "ok\n" } else { "not ready\n" });
         text(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, lines)
     }

@@ -2,23 +2,25 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Request;
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::server::graceful::GracefulConnection;
 use prometheus::{IntCounterVec, IntGaugeVec};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::Answer;
-use super::tls::Certificates;
-use crate::metrics::Registry;
+use super::tls::{Certificates, ClientCertificates};
+use crate::metrics::{Registry, create_series};
 
 /// How long a client may take to agree on encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -35,12 +37,15 @@ pub struct ConnectionMetrics {
 }
 
 impl ConnectionMetrics {
-    /// Registers them. The series of a listener are there once it is served.
-    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
-        Ok(Self {
+    /// Registers them, with the series of these listeners.
+    pub fn register(registry: &Registry, listeners: &[&'static str]) -> Result<Self, prometheus::Error> {
+        let metrics = Self {
             connections: registry.counter("connections_total", "TCP connections accepted.", &["listener"])?,
             connections_open: registry.gauge("connections_open", "TCP connections open.", &["listener"])?,
-        })
+        };
+        create_series(&metrics.connections, listeners.iter().map(|name| [*name]));
+        create_series(&metrics.connections_open, listeners.iter().map(|name| [*name]));
+        Ok(metrics)
     }
 }
 
@@ -49,14 +54,37 @@ impl ConnectionMetrics {
 pub struct Listening {
     /// `verbs` or `admin`, in metrics.
     pub name: &'static str,
-    /// With which certificate, if with any.
-    pub certificates: Option<Arc<Certificates>>,
+    /// With which certificates, if with any.
+    pub encryption: Option<Encryption>,
     /// For how long a connection may be idle, or a request's head be under way.
     pub idle: Duration,
     /// Most connections at once.
     pub max_connections: usize,
     /// How long requests under way may take once told to stop.
     pub drain: Duration,
+}
+
+/// How a listener serves TLS.
+#[derive(Clone)]
+pub struct Encryption {
+    /// The certificates in force.
+    pub certificates: Arc<Certificates>,
+    /// Whether clients have to show one.
+    pub clients: ClientCertificates,
+}
+
+impl Encryption {
+    /// Tells when the client authorities are others, to a listener that looks at them.
+    fn outdated(&self) -> Option<watch::Receiver<()>> {
+        let demanded = self.clients == ClientCertificates::Demanded;
+        demanded.then(|| self.certificates.authorities_changed())
+    }
+}
+
+/// Whether nobody but this machine reaches what listens on the address. An address that stands for all of the machine's
+/// is none of loopback's.
+pub fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
 }
 
 /// Binds an address.
@@ -75,7 +103,8 @@ pub async fn serve<H, F>(
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
-    let graceful = GracefulShutdown::new();
+    // Nothing is ever sent: it ends when the last connection has dropped its sender.
+    let (connection_open, mut connections_end) = mpsc::channel::<Infallible>(1);
     let places = Arc::new(Semaphore::new(listening.max_connections));
     let accepted = metrics.connections.with_label_values(&[listening.name]);
     let open = metrics.connections_open.with_label_values(&[listening.name]);
@@ -98,16 +127,16 @@ pub async fn serve<H, F>(
             continue;
         };
         let (listening, handle) = (listening.clone(), handle.clone());
-        let (watcher, open) = (graceful.watcher(), open.clone());
+        let (stop, open, connection_open) = (stop.clone(), open.clone(), connection_open.clone());
         tokio::spawn(async move {
             open.inc();
-            converse(stream, &listening, handle, watcher).await;
+            converse(stream, &listening, handle, stop).await;
             open.dec();
-            drop(place);
+            drop((place, connection_open));
         });
     }
-    drop(listener);
-    if tokio::time::timeout(listening.drain, graceful.shutdown()).await.is_err() {
+    drop((listener, connection_open));
+    if tokio::time::timeout(listening.drain, connections_end.recv()).await.is_err() {
         tracing::warn!(listener = listening.name, "requests still under way are abandoned");
     }
 }
@@ -117,27 +146,40 @@ async fn told_to(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn converse<H, F>(stream: TcpStream, listening: &Listening, handle: H, watcher: Watcher)
+async fn converse<H, F>(stream: TcpStream, listening: &Listening, handle: H, stop: watch::Receiver<bool>)
 where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
     // Answers are one write each; waiting to fill a packet would only add latency.
     let _ = stream.set_nodelay(true);
-    let Some(certificates) = &listening.certificates else {
-        return exchange(stream, Protocol::Http1, listening, handle, watcher).await;
+    let Some(encryption) = &listening.encryption else {
+        let terms = Terms { protocol: Protocol::Http1, outdated: None, stop };
+        return exchange(stream, terms, listening, handle).await;
     };
-    match tokio::time::timeout(HANDSHAKE, certificates.acceptor().accept(stream)).await {
+    // Before the acceptor is taken: a change in between concerns this connection too.
+    let outdated = encryption.outdated();
+    let acceptor = encryption.certificates.acceptor(encryption.clients);
+    match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => {
             let protocol = match stream.get_ref().1.alpn_protocol() {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            exchange(stream, protocol, listening, handle, watcher).await;
+            exchange(stream, Terms { protocol, outdated, stop }, listening, handle).await;
         }
         Ok(Err(error)) => tracing::debug!(listener = listening.name, %error, "TLS handshake failed"),
         Err(_) => tracing::debug!(listener = listening.name, "TLS handshake too slow"),
     }
+}
+
+/// On what a connection is served.
+struct Terms {
+    protocol: Protocol,
+    /// Tells that who is let in has changed since the handshake.
+    outdated: Option<watch::Receiver<()>>,
+    /// Tells that the listener stops.
+    stop: watch::Receiver<bool>,
 }
 
 /// What is spoken is settled before the first request: HTTP/2 only where TLS agreed on it.
@@ -147,33 +189,92 @@ enum Protocol {
     Http2,
 }
 
-async fn exchange<S, H, F>(stream: S, protocol: Protocol, listening: &Listening, handle: H, watcher: Watcher)
+/// Serves a connection to its end. Who was let in by client authorities that are no longer in force has to come anew, and
+/// without a failed call: on HTTP/2 the client is told to use another connection, and what is under way is
+/// answered; on HTTP/1.1 the next answer is the last, because a connection closed between two requests may meet
+/// one that was just sent.
+async fn exchange<S, H, F>(stream: S, terms: Terms, listening: &Listening, handle: H)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
-    let service = service_fn(move |request| {
-        let answer = handle(request);
-        async move { Ok::<_, Infallible>(answer.await) }
-    });
+    let Terms { protocol, outdated, stop } = terms;
     let stream = TokioIo::new(stream);
     let end = match protocol {
         // hyper's timer for a request's head also runs while the connection is idle, so it has to be the
         // longer of the two; see `Timeouts::idle`.
         Protocol::Http1 => {
+            let service = service_fn(move |request| {
+                let (answer, outdated) = (handle(request), outdated.clone());
+                async move {
+                    let mut answer = answer.await;
+                    if outdated.is_some_and(|outdated| outdated.has_changed().unwrap_or(false)) {
+                        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                    }
+                    Ok::<_, Infallible>(answer)
+                }
+            });
             let mut builder = http1::Builder::new();
             builder.timer(TokioTimer::new()).header_read_timeout(listening.idle);
-            watcher.watch(builder.serve_connection(stream, service)).await
+            drive(builder.serve_connection(stream, service), stop, None).await
         }
         Protocol::Http2 => {
+            let service = service_fn(move |request| {
+                let answer = handle(request);
+                async move { Ok::<_, Infallible>(answer.await) }
+            });
             let mut builder = http2::Builder::new(TokioExecutor::new());
             builder.timer(TokioTimer::new()).keep_alive_interval(listening.idle);
             builder.max_concurrent_streams(MAX_STREAMS);
-            watcher.watch(builder.serve_connection(stream, service)).await
+            drive(builder.serve_connection(stream, service), stop, outdated).await
         }
     };
     if let Err(error) = end {
         tracing::debug!(listener = listening.name, %error, "connection ended early");
+    }
+}
+
+/// Serves until the connection ends; once told so, lets it end after the requests under way.
+async fn drive<C: GracefulConnection>(
+    connection: C,
+    mut stop: watch::Receiver<bool>,
+    outdated: Option<watch::Receiver<()>>,
+) -> Result<(), C::Error> {
+    let mut connection = pin!(connection);
+    let outdated = async {
+        if let Some(mut outdated) = outdated
+            && outdated.changed().await.is_ok()
+        {
+            return;
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        end = connection.as_mut() => return end,
+        () = told_to(&mut stop) => {}
+        () = outdated => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback;
+
+    #[test]
+    fn loopback_is_what_nobody_else_reaches() {
+        let parsed = |address: &str| is_loopback(address.parse().expect("an address"));
+        for address in
+            ["127.0.0.1:1", "127.8.9.10:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "[::ffff:127.1.2.3]:1"]
+        {
+            assert!(parsed(address), "{address}");
+        }
+        for address in
+            ["0.0.0.0:1", "[::]:1", "[::ffff:0.0.0.0]:1", "10.0.0.1:1", "[::ffff:10.0.0.1]:1", "[fe80::1]:1"]
+        {
+            assert!(!parsed(address), "{address}");
+        }
     }
 }

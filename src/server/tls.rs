@@ -1,19 +1,34 @@
-//! TLS with certificates that may be renewed while running.
+//! TLS with certificates and client authorities that may be renewed while running.
+//!
+//! ```text
+//!   files --read--> Loaded: an acceptor that demands client certificates, one that asks for none
+//!     ^                |
+//!     | every second   +--> the next connection of each listener
+//!   renew              +--> connections from before, if the client authorities changed: come anew
+//! ```
+
+mod expiry;
+mod metrics;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use ring::digest::{Context, SHA256};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoClientAuth, NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
+use self::expiry::earliest_end;
+pub(crate) use self::metrics::CertificateMetrics;
 use crate::config::Tls;
 
 /// Why TLS cannot be served.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read or is no PEM of the right sort.
     #[error("{path}: {reason}")]
@@ -28,69 +43,216 @@ pub enum TlsError {
     Unusable(String),
 }
 
-/// The acceptor in force.
-pub struct Certificates {
-    files: Tls,
-    acceptor: ArcSwap<Loaded>,
+/// Whether a listener wants to see its clients' certificates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientCertificates {
+    /// Nobody is let in without one, if there are authorities.
+    Demanded,
+    /// Nobody is asked for one.
+    NotAsked,
 }
 
+/// What came of a look at the files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Renewal {
+    /// They say what they said, or nothing that could be judged yet.
+    Unchanged,
+    /// What they say now is in force.
+    Renewed,
+    /// They cannot be used, the old ones stay in force. Told once for each sort of bad files.
+    Failed(TlsError),
+}
+
+/// When the first certificate of each file ends, in seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expiry {
+    /// Of the server's chain.
+    pub(crate) server: i64,
+    /// Of the client authorities, if there are any.
+    pub(crate) client_ca: Option<i64>,
+}
+
+/// What is served with, and where it comes from. All listeners share it, so that they change together.
+pub(crate) struct Certificates {
+    files: Tls,
+    in_force: ArcSwap<Loaded>,
+    /// The bad files that were found last.
+    bad: Mutex<Option<Bad>>,
+    /// Changes with the client authorities.
+    authorities: watch::Sender<()>,
+}
+
+/// A fingerprint is enough to see a change, and keeps no second copy of the key.
+type Fingerprint = [u8; 32];
+
 struct Loaded {
-    acceptor: TlsAcceptor,
-    /// What the files said, to see when they say something else.
-    contents: Vec<Vec<u8>>,
+    demanding: TlsAcceptor,
+    open: TlsAcceptor,
+    files: Fingerprint,
+    authorities: Option<Fingerprint>,
+    expiry: Expiry,
+}
+
+struct Bad {
+    found: Result<Fingerprint, TlsError>,
+    told: bool,
 }
 
 impl Certificates {
     /// Reads the files.
-    pub fn load(files: &Tls) -> Result<Self, TlsError> {
-        let loaded = read(files)?;
-        Ok(Self { files: files.clone(), acceptor: ArcSwap::from_pointee(loaded) })
+    pub(crate) fn load(files: &Tls) -> Result<Self, TlsError> {
+        let loaded = Loaded::from(files, &Contents::read(files)?)?;
+        Ok(Self {
+            files: files.clone(),
+            in_force: ArcSwap::from_pointee(loaded),
+            bad: Mutex::default(),
+            authorities: watch::Sender::new(()),
+        })
     }
 
     /// The acceptor for the next connection.
-    pub fn acceptor(&self) -> TlsAcceptor {
-        self.acceptor.load().acceptor.clone()
-    }
-
-    /// Reads the files again; whether they had changed. On an error the old certificate stays.
-    pub fn renew(&self) -> Result<bool, TlsError> {
-        if contents(&self.files)? == self.acceptor.load().contents {
-            return Ok(false);
+    pub(crate) fn acceptor(&self, clients: ClientCertificates) -> TlsAcceptor {
+        let loaded = self.in_force.load();
+        match clients {
+            ClientCertificates::Demanded => loaded.demanding.clone(),
+            ClientCertificates::NotAsked => loaded.open.clone(),
         }
-        self.acceptor.store(Arc::new(read(&self.files)?));
-        Ok(true)
     }
-}
 
-fn contents(files: &Tls) -> Result<Vec<Vec<u8>>, TlsError> {
-    let paths = [Some(&files.cert_file), Some(&files.key_file), files.client_ca_file.as_ref()];
-    let read = |path: &Path| std::fs::read(path).map_err(|error| in_file(path, &error));
-    paths.into_iter().flatten().map(|path| read(path)).collect()
-}
+    /// Tells of other client authorities from now on. Who was let in by the old ones has to show a certificate anew.
+    pub(crate) fn authorities_changed(&self) -> watch::Receiver<()> {
+        self.authorities.subscribe()
+    }
 
-fn read(files: &Tls) -> Result<Loaded, TlsError> {
-    let unusable = |error: &dyn std::fmt::Display| TlsError::Unusable(error.to_string());
-    let contents = contents(files)?;
-    let chain = certificates(&files.cert_file, &contents[0])?;
-    let key = PrivateKeyDer::from_pem_slice(&contents[1]).map_err(|e| in_file(&files.key_file, &e))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(|e| unusable(&e))?;
-    let builder = match (&files.client_ca_file, contents.get(2)) {
-        (Some(path), Some(pem)) => {
-            let mut roots = RootCertStore::empty();
-            for authority in certificates(path, pem)? {
-                roots.add(authority).map_err(|e| in_file(path, &e))?;
+    /// When they end.
+    pub(crate) fn expiry(&self) -> Expiry {
+        self.in_force.load().expiry
+    }
+
+    /// Looks at the files again. Key and certificate are two files, and whoever replaces them one after the other may
+    /// be in between: bad files are believed to be bad when they are found a second time.
+    pub(crate) fn renew(&self) -> Renewal {
+        let contents = Contents::read(&self.files);
+        let found = contents.as_ref().map(Contents::fingerprint).map_err(Clone::clone);
+        let mut bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = self.in_force.load();
+        if found.as_ref() == Ok(&old.files) {
+            *bad = None;
+            return Renewal::Unchanged;
+        }
+        if bad.as_ref().is_some_and(|bad| bad.told && bad.found == found) {
+            return Renewal::Unchanged;
+        }
+        match contents.and_then(|contents| Loaded::from(&self.files, &contents)) {
+            Ok(new) => {
+                *bad = None;
+                let others = new.authorities != old.authorities;
+                self.in_force.store(Arc::new(new));
+                if others {
+                    self.authorities.send_replace(());
+                }
+                Renewal::Renewed
             }
-            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-            builder.with_client_cert_verifier(verifier.build().map_err(|e| unusable(&e))?)
+            Err(error) => {
+                let told = bad.as_ref().is_some_and(|bad| bad.found == found);
+                *bad = Some(Bad { found, told });
+                if told { Renewal::Failed(error) } else { Renewal::Unchanged }
+            }
         }
-        _ => builder.with_no_client_auth(),
-    };
-    let mut config = builder.with_single_cert(chain, key).map_err(|e| unusable(&e))?;
+    }
+}
+
+/// What the files say.
+struct Contents {
+    chain: Vec<u8>,
+    key: Vec<u8>,
+    authorities: Option<Vec<u8>>,
+}
+
+impl Contents {
+    fn read(files: &Tls) -> Result<Self, TlsError> {
+        let read = |path: &Path| std::fs::read(path).map_err(|error| in_file(path, &error));
+        Ok(Self {
+            chain: read(&files.cert_file)?,
+            key: read(&files.key_file)?,
+            authorities: files.client_ca_file.as_deref().map(read).transpose()?,
+        })
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        fingerprint([&self.chain[..], &self.key, self.authorities.as_deref().unwrap_or_default()])
+    }
+}
+
+fn fingerprint<const PARTS: usize>(parts: [&[u8]; PARTS]) -> Fingerprint {
+    let mut context = Context::new(&SHA256);
+    for part in parts {
+        // With its length, so that nothing moves from one part to the next unseen.
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    }
+    let mut fingerprint = Fingerprint::default();
+    fingerprint.copy_from_slice(context.finish().as_ref());
+    fingerprint
+}
+
+impl Loaded {
+    fn from(files: &Tls, contents: &Contents) -> Result<Self, TlsError> {
+        let chain = certificates(&files.cert_file, &contents.chain)?;
+        let key = PrivateKeyDer::from_pem_slice(&contents.key).map_err(|e| in_file(&files.key_file, &e))?;
+        let server = earliest_end(&chain).map_err(|e| in_file(&files.cert_file, &e))?;
+        let open = acceptor(Arc::new(NoClientAuth), &chain, &key)?;
+        let (mut demanding, mut client_ca) = (open.clone(), None);
+        if let (Some(path), Some(pem)) = (&files.client_ca_file, &contents.authorities) {
+            let authorities = certificates(path, pem)?;
+            client_ca = Some(earliest_end(&authorities).map_err(|e| in_file(path, &e))?);
+            demanding = acceptor(verifier(path, authorities)?, &chain, &key)?;
+        }
+        Ok(Self {
+            demanding,
+            open,
+            files: contents.fingerprint(),
+            authorities: contents.authorities.as_deref().map(|pem| fingerprint([pem])),
+            expiry: Expiry { server, client_ca },
+        })
+    }
+}
+
+/// Lets in who shows a certificate of one of these authorities that is meant for clients.
+fn verifier(
+    path: &Path,
+    authorities: Vec<CertificateDer<'static>>,
+) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
+        roots.add(authority).map_err(|error| in_file(path, &error))?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    verifier.build().map_err(|error| unusable(&error))
+}
+
+/// TLS 1.2 and 1.3; rustls knows nothing older.
+fn acceptor(
+    clients: Arc<dyn ClientCertVerifier>,
+    chain: &[CertificateDer<'static>],
+    key: &PrivateKeyDer<'static>,
+) -> Result<TlsAcceptor, TlsError> {
+    let demanding = clients.offer_client_auth();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(&error))?
+        .with_client_cert_verifier(clients);
+    let mut config =
+        builder.with_single_cert(chain.to_vec(), key.clone_key()).map_err(|error| unusable(&error))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Loaded { acceptor: TlsAcceptor::from(Arc::new(config)), contents })
+    if demanding {
+        // A session that is resumed would let in a certificate that has expired meanwhile.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+    }
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -105,3 +267,10 @@ fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
 fn in_file(path: &Path, reason: &dyn std::fmt::Display) -> TlsError {
     TlsError::File { path: path.display().to_string(), reason: reason.to_string() }
 }
+
+fn unusable(error: &dyn std::fmt::Display) -> TlsError {
+    TlsError::Unusable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

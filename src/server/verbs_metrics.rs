@@ -14,6 +14,9 @@ pub(crate) const UNKNOWN_VERB: &str = "unknown_verb";
 /// The reason to refuse a request that is no POST.
 pub(crate) const WRONG_METHOD: &str = "wrong_method";
 
+/// The statuses of answers on the verbs port, but for the one that a verb gets which does not exist.
+const CODES: [&str; 7] = ["200", "400", "405", "408", "413", "500", "503"];
+
 /// Metrics of requests on the verbs port.
 #[derive(Clone, Debug)]
 pub struct RequestMetrics {
@@ -49,8 +52,9 @@ impl RequestMetrics {
             inflight: registry.gauge("inflight_requests", "Requests under way.", &["verb"])?,
         };
         let verbs = Verb::ALL.map(Verb::label);
-        create_series(&metrics.request_duration, verbs.map(|verb| [verb, "200"]));
+        create_series(&metrics.request_duration, [[UNKNOWN, "404"]]);
         for verb in verbs {
+            create_series(&metrics.request_duration, CODES.map(|code| [verb, code]));
             let reasons = BodyError::LABELS.into_iter().chain(WireError::LABELS).chain([WRONG_METHOD]);
             create_series(&metrics.bad_requests, reasons.map(|reason| [verb, reason]));
         }
