@@ -1,0 +1,203 @@
+//! What accounts have to be allowed, and what they are.
+
+use super::finding::{Code, Finding};
+use crate::config::Config;
+use crate::model::Kind;
+
+/// Something that an account may be allowed to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Permission {
+    /// The API group; empty for the core group.
+    pub(super) group: &'static str,
+    pub(super) resource: &'static str,
+    pub(super) subresource: &'static str,
+    pub(super) verb: &'static str,
+    /// Where; `None` everywhere.
+    pub(super) namespace: Option<String>,
+    /// What it is needed for.
+    pub(super) purpose: Purpose,
+}
+
+/// What a permission is needed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To follow a kind.
+    Follow(Kind),
+    /// To bind pods.
+    Bind,
+    /// To write plans to pods.
+    Nominate,
+    /// To post Events.
+    Tell,
+    /// To find out who asks for the admin endpoints.
+    Review,
+    /// To install Berth.
+    Install,
+}
+
+impl Permission {
+    const fn new(
+        group: &'static str,
+        resource: &'static str,
+        subresource: &'static str,
+        verb: &'static str,
+        purpose: Purpose,
+    ) -> Self {
+        Self { group, resource, subresource, verb, namespace: None, purpose }
+    }
+
+    /// As it stands in a role: `create pods/binding`, `list nodes`, `watch jobs.batch`.
+    pub(super) fn name(&self) -> String {
+        let Self { group, resource, subresource, verb, .. } = self;
+        let slash = if subresource.is_empty() { "" } else { "/" };
+        let dot = if group.is_empty() { "" } else { "." };
+        format!("{verb} {resource}{dot}{group}{slash}{subresource}")
+    }
+}
+
+/// All that Berth needs by its configuration. `installed` tells of the kinds that not every cluster has which ones this one
+/// has; off loopback the admin port has to find out who asks.
+pub(super) fn needed_to_run(
+    config: &Config,
+    installed: impl Fn(Kind) -> bool,
+    admin_off_loopback: bool,
+) -> Vec<Permission> {
+    let groups = config.replica_groups.recogniser().listens();
+    let is_followed =
+        |kind: &Kind| (groups || !kind.is_for_members()) && (kind.is_built_in() || installed(*kind));
+    let follow = |kind: Kind| {
+        ["list", "watch"]
+            .map(|verb| Permission::new(kind.group(), kind.plural(), "", verb, Purpose::Follow(kind)))
+    };
+    let mut needed: Vec<_> = Kind::ALL.into_iter().filter(is_followed).flat_map(follow).collect();
+    needed.push(Permission::new("", "pods", "binding", "create", Purpose::Bind));
+    if config.replica_groups.nominate && groups {
+        needed.push(Permission::new("", "pods", "status", "patch", Purpose::Nominate));
+    }
+    needed.push(Permission::new("", "events", "", "create", Purpose::Tell));
+    if admin_off_loopback {
+        let review = |group, resource| Permission::new(group, resource, "", "create", Purpose::Review);
+        needed.push(review("authentication.k8s.io", "tokenreviews"));
+        needed.push(review("authorization.k8s.io", "subjectaccessreviews"));
+    }
+    needed
+}
+
+/// What somebody needs who installs Berth into a namespace.
+pub(super) fn needed_to_install(namespace: &str) -> Vec<Permission> {
+    let create = |group, resource| Permission::new(group, resource, "", "create", Purpose::Install);
+    let rbac = "rbac.authorization.k8s.io";
+    let everywhere =
+        [create("", "namespaces"), create(rbac, "clusterroles"), create(rbac, "clusterrolebindings")];
+    let inside = [
+        create("", "serviceaccounts"),
+        create("", "configmaps"),
+        create("", "services"),
+        create("apps", "deployments"),
+        create("policy", "poddisruptionbudgets"),
+        create(rbac, "roles"),
+        create(rbac, "rolebindings"),
+    ];
+    let inside = inside.map(|permission| Permission { namespace: Some(namespace.to_owned()), ..permission });
+    everywhere.into_iter().chain(inside).collect()
+}
+
+/// What the API server says about a permission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reviewed {
+    pub(super) permission: Permission,
+    pub(super) allowed: bool,
+}
+
+/// What is missing.
+pub(super) fn judge(reviewed: &[Reviewed], account: &str) -> Vec<Finding> {
+    let missing = reviewed.iter().filter(|reviewed| !reviewed.allowed);
+    missing.map(|reviewed| lacks(&reviewed.permission, account)).collect()
+}
+
+fn lacks(permission: &Permission, account: &str) -> Finding {
+    let name = permission.name();
+    let consequence = match permission.purpose {
+        Purpose::Follow(kind) => {
+            format!("Berth cannot follow {}, and is not ready", kind.label())
+        }
+        Purpose::Bind => "Berth cannot bind any pod".to_owned(),
+        Purpose::Nominate => {
+            "plans of groups are not written to their members, and room that is given up is not announced"
+                .to_owned()
+        }
+        Purpose::Tell => "Berth cannot say on pods how their groups are doing".to_owned(),
+        Purpose::Review => "nobody can be let in to the admin endpoints".to_owned(),
+        Purpose::Install => "the manifests cannot be applied".to_owned(),
+    };
+    let place = permission.namespace.as_ref().map_or(String::new(), |namespace| format!(" in {namespace}"));
+    let reason = format!("{account} may not {name}{place}: {consequence}");
+    match permission.purpose {
+        Purpose::Install => {
+            Finding::error(Code::MayNotInstall, reason, "ask an administrator of the cluster, or become one")
+        }
+        // Berth places pods all the same.
+        Purpose::Tell => Finding::warning(Code::PermissionMissing, reason, grant(&name)),
+        Purpose::Nominate => {
+            let remedy = format!("{}, or set replicaGroups.nominate: false", grant(&name));
+            Finding::error(Code::PermissionMissing, reason, remedy)
+        }
+        Purpose::Follow(_) | Purpose::Bind | Purpose::Review => {
+            Finding::error(Code::PermissionMissing, reason, grant(&name))
+        }
+    }
+}
+
+fn grant(name: &str) -> String {
+    format!("add a rule for \"{name}\" to the ClusterRole that is bound to the account")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Permission, needed_to_install, needed_to_run};
+    use crate::config::{Config, parse};
+
+    const HEAD: &str = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n";
+
+    fn names(permissions: &[Permission]) -> Vec<String> {
+        permissions.iter().map(Permission::name).collect()
+    }
+
+    #[test]
+    fn what_is_needed_follows_from_the_configuration() {
+        let all = names(&needed_to_run(&Config::default(), |_| true, true));
+        for name in [
+            "list nodes",
+            "watch nodes",
+            "list replicasets.apps",
+            "watch storageclasses.storage.k8s.io",
+            "list leaderworkersets.leaderworkerset.x-k8s.io",
+            "list jobs.batch",
+            "create pods/binding",
+            "patch pods/status",
+            "create events",
+            "create tokenreviews.authentication.k8s.io",
+        ] {
+            assert!(all.contains(&name.to_owned()), "{name} in {all:?}");
+        }
+        let without = names(&needed_to_run(&Config::default(), |_| false, false));
+        for name in
+            ["list leaderworkersets.leaderworkerset.x-k8s.io", "create tokenreviews.authentication.k8s.io"]
+        {
+            assert!(!without.contains(&name.to_owned()), "{name} in {without:?}");
+        }
+        assert!(without.contains(&"list jobs.batch".to_owned()), "every cluster has them");
+        let no_groups = parse(&format!("{HEAD}replicaGroups: {{sources: []}}\n")).expect("a configuration");
+        let few = names(&needed_to_run(&no_groups, |_| true, false));
+        for name in ["list persistentvolumes", "patch pods/status"] {
+            assert!(!few.contains(&name.to_owned()), "{name} in {few:?}");
+        }
+    }
+
+    #[test]
+    fn who_installs_needs_roles_and_workloads() {
+        let names = names(&needed_to_install("berth-system"));
+        assert!(names.contains(&"create clusterroles.rbac.authorization.k8s.io".to_owned()), "{names:?}");
+        assert!(names.contains(&"create deployments.apps".to_owned()), "{names:?}");
+    }
+}

@@ -1,0 +1,265 @@
+//! kube-scheduler's configuration file, as much of it as concerns an extender.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::finding::{Code, Finding};
+use super::go_duration;
+
+const API_VERSION: &str = "kubescheduler.config.k8s.io/v1";
+const KIND: &str = "KubeSchedulerConfiguration";
+const RETIRED: [&str; 3] = ["v1beta1", "v1beta2", "v1beta3"];
+
+/// How long kube-scheduler waits for an extender unless it is told otherwise.
+pub(super) const DEFAULT_HTTP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The fields that kube-scheduler knows. It refuses to start for any other.
+const TOP_LEVEL: [&str; 12] = [
+    "apiVersion",
+    "kind",
+    "parallelism",
+    "leaderElection",
+    "clientConnection",
+    "enableProfiling",
+    "enableContentionProfiling",
+    "percentageOfNodesToScore",
+    "podInitialBackoffSeconds",
+    "podMaxBackoffSeconds",
+    "profiles",
+    "extenders",
+];
+const PROFILE: [&str; 4] = ["schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig"];
+const EXTENDER: [&str; 12] = [
+    "urlPrefix",
+    "filterVerb",
+    "preemptVerb",
+    "prioritizeVerb",
+    "weight",
+    "bindVerb",
+    "enableHTTPS",
+    "tlsConfig",
+    "httpTimeout",
+    "nodeCacheCapable",
+    "managedResources",
+    "ignorable",
+];
+const TLS: [&str; 8] =
+    ["insecure", "serverName", "certFile", "keyFile", "caFile", "certData", "keyData", "caData"];
+
+/// The file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct SchedulerConfig {
+    api_version: String,
+    kind: String,
+    pub(super) percentage_of_nodes_to_score: Option<i64>,
+    #[serde(deserialize_with = "or_default")]
+    pub(super) profiles: Vec<Profile>,
+    #[serde(deserialize_with = "or_default")]
+    pub(super) extenders: Vec<Extender>,
+}
+
+/// One profile.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Profile {
+    scheduler_name: Option<String>,
+    pub(super) percentage_of_nodes_to_score: Option<i64>,
+    plugins: Value,
+    #[serde(deserialize_with = "or_default")]
+    plugin_config: Vec<PluginConfig>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct PluginConfig {
+    name: String,
+    args: Value,
+}
+
+/// One extender.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Extender {
+    pub(super) url_prefix: String,
+    pub(super) filter_verb: String,
+    pub(super) preempt_verb: String,
+    pub(super) prioritize_verb: String,
+    pub(super) bind_verb: String,
+    pub(super) weight: i64,
+    #[serde(rename = "enableHTTPS")]
+    pub(super) enable_https: bool,
+    #[serde(deserialize_with = "or_default")]
+    pub(super) tls_config: TlsConfig,
+    http_timeout: Option<Value>,
+    pub(super) node_cache_capable: bool,
+    #[serde(deserialize_with = "or_default")]
+    pub(super) managed_resources: Vec<ManagedResource>,
+    pub(super) ignorable: bool,
+}
+
+/// How kube-scheduler encrypts its calls.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct TlsConfig {
+    pub(super) insecure: bool,
+    pub(super) server_name: String,
+    pub(super) cert_file: String,
+    pub(super) key_file: String,
+    pub(super) ca_file: String,
+    pub(super) cert_data: String,
+    pub(super) key_data: String,
+    pub(super) ca_data: String,
+}
+
+/// A resource for the sake of which the extender is asked.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ManagedResource {
+    pub(super) name: String,
+}
+
+/// `null` is as good as nothing, in Go.
+fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Reads the file. What kube-scheduler would not take is said, and nothing else is looked at then.
+pub(super) fn parse(text: &str) -> Result<SchedulerConfig, Vec<Finding>> {
+    let refused = |reason: String| {
+        let remedy = format!(
+            "write apiVersion: {API_VERSION} and kind: {KIND}; the shipped \
+                              deploy/kube-scheduler-config.yaml is a good start"
+        );
+        vec![Finding::error(Code::NotASchedulerConfiguration, reason, remedy)]
+    };
+    let value: Value = serde_saphyr::from_str(text).map_err(|error| {
+        let error = error.to_string();
+        refused(format!("the file is not valid YAML: {}", error.lines().next().unwrap_or_default()))
+    })?;
+    let config: SchedulerConfig = serde_path_to_error::deserialize(&value)
+        .map_err(|error| refused(format!("field {}: {}", error.path(), error.inner())))?;
+    if config.kind != KIND {
+        return Err(refused(format!("its kind is {:?}, and kube-scheduler takes {KIND} only", config.kind)));
+    }
+    if config.api_version != API_VERSION {
+        let version = config.api_version.rsplit('/').next().unwrap_or_default();
+        let retired = if RETIRED.contains(&version) { ", which kube-scheduler has retired" } else { "" };
+        return Err(refused(format!("its apiVersion is {:?}{retired}", config.api_version)));
+    }
+    let unknown = unknown_fields(&value);
+    if unknown.is_empty() { Ok(config) } else { Err(unknown) }
+}
+
+fn unknown_fields(value: &Value) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut look = |path: &str, value: &Value, known: &[&str]| {
+        let fields = value.as_object().into_iter().flat_map(serde_json::Map::keys);
+        for field in fields.filter(|field| !known.contains(&field.as_str())) {
+            let near = known.iter().find(|known| known.eq_ignore_ascii_case(field));
+            let remedy = match near {
+                Some(near) => format!("write {near}"),
+                None => format!("remove it, or write one of {}", known.join(", ")),
+            };
+            let reason = format!("{path}{field} is no field that kube-scheduler knows; it refuses to start");
+            findings.push(Finding::error(Code::UnknownField, reason, remedy));
+        }
+    };
+    look("", value, &TOP_LEVEL);
+    for (list, known) in [("profiles", &PROFILE[..]), ("extenders", &EXTENDER[..])] {
+        for (at, item) in value[list].as_array().into_iter().flatten().enumerate() {
+            look(&format!("{list}[{at}]."), item, known);
+            look(&format!("{list}[{at}].tlsConfig."), &item["tlsConfig"], &TLS);
+        }
+    }
+    findings
+}
+
+impl SchedulerConfig {
+    /// The profiles, or the one that there is without any.
+    pub(super) fn effective_profiles(&self) -> Vec<Profile> {
+        if self.profiles.is_empty() { vec![Profile::default()] } else { self.profiles.clone() }
+    }
+
+    /// The extenders that point to Berth, with their positions: those that say so by name or by port; if nobody does, a
+    /// single one whose verbs are called as Berth's are.
+    pub(super) fn extenders_for_berth(&self) -> Vec<(usize, &Extender)> {
+        let all = || self.extenders.iter().enumerate();
+        let named: Vec<_> = all().filter(|(_, extender)| extender.names_berth()).collect();
+        match self.extenders.as_slice() {
+            [only] if named.is_empty() && only.has_verbs_of_berth() => vec![(0, only)],
+            _ => named,
+        }
+    }
+}
+
+impl Profile {
+    /// The name that pods ask for.
+    pub(super) fn name(&self) -> &str {
+        self.scheduler_name.as_deref().unwrap_or("default-scheduler")
+    }
+
+    /// Whether kube-scheduler spreads pods that bring no constraints of their own.
+    pub(super) fn spreads_by_default(&self) -> bool {
+        const PLUGIN: &str = "PodTopologySpread";
+        let is_off = |point: &Value| {
+            let disabled = point["disabled"].as_array().into_iter().flatten();
+            let enabled = point["enabled"].as_array().into_iter().flatten();
+            let names = |plugin: &Value| plugin["name"] == PLUGIN;
+            disabled.clone().any(|plugin| names(plugin) || plugin["name"] == "*")
+                && !enabled.clone().any(names)
+        };
+        if is_off(&self.plugins["multiPoint"]) || is_off(&self.plugins["score"]) {
+            return false;
+        }
+        let args = self.plugin_config.iter().find(|config| config.name == PLUGIN).map(|config| &config.args);
+        let lists = args.filter(|args| args["defaultingType"] == "List");
+        lists.is_none_or(|args| args["defaultConstraints"].as_array().is_some_and(|list| !list.is_empty()))
+    }
+}
+
+impl Extender {
+    fn names_berth(&self) -> bool {
+        let authority = self.url_prefix.split_once("://").map_or(&*self.url_prefix, |(_, rest)| rest);
+        authority.contains("berth") || authority.trim_end_matches('/').ends_with(":8888")
+    }
+
+    fn has_verbs_of_berth(&self) -> bool {
+        let own = [
+            (&self.filter_verb, "filter"),
+            (&self.prioritize_verb, "prioritize"),
+            (&self.preempt_verb, "preempt"),
+            (&self.bind_verb, "bind"),
+        ];
+        own.iter().any(|(verb, name)| verb == name)
+    }
+
+    /// How long kube-scheduler waits for an answer; the text if it is no duration.
+    pub(super) fn http_timeout(&self) -> Result<Duration, String> {
+        match &self.http_timeout {
+            None | Some(Value::Null) => Ok(DEFAULT_HTTP_TIMEOUT),
+            Some(Value::String(text)) => match go_duration::parse(text) {
+                Some(Duration::ZERO) => Ok(DEFAULT_HTTP_TIMEOUT),
+                Some(timeout) => Ok(timeout),
+                None => Err(text.clone()),
+            },
+            Some(other) => Err(other.to_string()),
+        }
+    }
+
+    /// Whether it is known whose certificates are good.
+    pub(super) fn has_authority(&self) -> bool {
+        !self.tls_config.ca_file.is_empty() || !self.tls_config.ca_data.is_empty()
+    }
+
+    /// Whether any certificate is good: that is what `enableHTTPS` means where no authority is named.
+    pub(super) fn accepts_any_certificate(&self) -> bool {
+        self.tls_config.insecure || (self.enable_https && !self.has_authority())
+    }
+}
