@@ -30,9 +30,8 @@ pub mod reservations;
 use std::sync::Arc;
 use std::time::Duration;
 
-use imbl::HashMap;
-
 pub use self::reservations::{HeldSlots, Life, Reservation, Reservations, Slot};
+use crate::model::persistent::HashMap;
 use crate::model::{GroupKey, Name, ObjectKey, Pod, Uid};
 
 /// How far a decision has come.

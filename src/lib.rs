@@ -34,18 +34,23 @@
 //! | settings | [`config`] |
 //! | what is measured, and what is logged | [`metrics`], [`logging`] |
 //! | how all of it is put together, started and stopped | [`app`] |
+//! | certificates to start with | `certs` |
 //! | the command line, and the story that needs no cluster | [`cli`], `demo` |
+//! | what checks an installation | [`doctor`] |
 //!
 //! Read [`verbs`] first: it shows the way of a whole decision. `docs/architecture.md` explains why the parts are as they
 //! are and has the table of which module may know which, `docs/glossary.md` the words, `docs/decisions` what was decided
 //! and why.
 
 pub mod app;
+pub mod build_info;
+mod certs;
 pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod decision;
 mod demo;
+pub mod doctor;
 pub mod engine;
 #[cfg(test)]
 mod fixtures;

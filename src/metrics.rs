@@ -5,16 +5,20 @@
 //! that a rate over a series is right from its first event on. Label sets are closed: verbs, kinds, policies, causes,
 //! never the name of anything in the cluster.
 
+mod process;
+
 use std::sync::{Mutex, PoisonError};
 
+use self::process::ProcessMetrics;
 use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
 use prometheus::{
     Encoder, Error, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, TextEncoder,
 };
 
-/// From a hundred microseconds, the cost of a small call, to kube-scheduler's patience.
+/// From some tens of microseconds, the cost of a small call, to kube-scheduler's patience.
 const SECONDS: &[f64] = &[
-    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+    0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+    0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
 /// The label values of a metric that has no labels.
@@ -25,6 +29,11 @@ type Refresh = Box<dyn Fn() + Send + Sync>;
 /// Makes metrics with Berth's prefix, and renders all of them.
 pub struct Registry {
     families: prometheus::Registry,
+    /// Those whose names everybody knows without a prefix.
+    unprefixed: prometheus::Registry,
+    process: Option<ProcessMetrics>,
+    #[cfg(test)]
+    names: Mutex<Vec<String>>,
     refreshes: Mutex<Vec<Refresh>>,
 }
 
@@ -32,7 +41,20 @@ impl Registry {
     /// A registry without metrics.
     pub fn new() -> Result<Self, Error> {
         let families = prometheus::Registry::new_custom(Some("berth".to_owned()), None)?;
-        Ok(Self { families, refreshes: Mutex::default() })
+        Ok(Self {
+            families,
+            unprefixed: prometheus::Registry::new(),
+            process: None,
+            #[cfg(test)]
+            names: Mutex::default(),
+            refreshes: Mutex::default(),
+        })
+    }
+
+    /// Shows also what the operating system knows of this process.
+    pub(crate) fn with_process(mut self) -> Result<Self, Error> {
+        self.process = ProcessMetrics::register(&self.unprefixed)?;
+        Ok(self)
     }
 
     /// A number that only grows.
@@ -68,8 +90,22 @@ impl Registry {
     }
 
     fn register<C: Collector + Clone + 'static>(&self, family: C) -> Result<C, Error> {
+        #[cfg(test)]
+        self.names
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(family.desc().iter().map(|description| description.fq_name.clone()));
         self.families.register(Box::new(family.clone()))?;
         Ok(family)
+    }
+
+    /// The metrics that the page does not show because they have no series.
+    #[cfg(test)]
+    pub(crate) fn without_series(&self) -> Vec<String> {
+        let page = String::from_utf8(self.render()).unwrap_or_default();
+        let is_shown = |name: &String| page.contains(&format!("# TYPE berth_{name} "));
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.iter().filter(|name| !is_shown(name)).cloned().collect()
     }
 
     /// Calls `refresh` before every rendering, for gauges whose value is looked up rather than kept.
@@ -79,12 +115,20 @@ impl Registry {
 
     /// The text format that Prometheus scrapes.
     pub fn render(&self) -> Vec<u8> {
-        for refresh in self.refreshes.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        let refreshes = self.refreshes.lock().unwrap_or_else(PoisonError::into_inner);
+        for refresh in refreshes.iter() {
             refresh();
         }
-        let mut text = Vec::with_capacity(16 * 1024);
+        if let Some(process) = &self.process {
+            process.refresh();
+        }
+        let mut families = self.families.gather();
+        families.extend(self.unprefixed.gather());
+        // Held until here: what one page clears before it sets it anew must not be missing on another.
+        drop(refreshes);
+        let mut text = Vec::with_capacity(128 * 1024);
         // Writing into memory does not fail; a family without samples would, but those are not gathered.
-        if TextEncoder::new().encode(&self.families.gather(), &mut text).is_err() {
+        if TextEncoder::new().encode(&families, &mut text).is_err() {
             tracing::error!("metrics could not be rendered");
         }
         text

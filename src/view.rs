@@ -21,8 +21,6 @@ mod volumes;
 
 use std::sync::Arc;
 
-use imbl::{HashMap, HashSet};
-
 use self::changes::Changes;
 use self::counters::Counters;
 pub use self::counters::{Counter, CounterKey};
@@ -38,6 +36,7 @@ use self::quotas::Quotas;
 use self::topologies::Topologies;
 use self::volumes::Volumes;
 use crate::ledger::{Ledger, Phase};
+use crate::model::persistent::{HashMap, HashSet};
 use crate::model::{
     GroupKey, GroupObject, Kind, LimitRange, Name, Namespace, Node, Object, ObjectKey, Pod, PriorityClass,
     Recogniser, Service, Uid, Workload,
@@ -71,6 +70,8 @@ pub struct View {
     recognition: u64,
     /// Pods that have a place and are to keep it, by their replica group.
     groups: PodIndex<Arc<GroupKey>>,
+    /// Those of them that are to have their domain to themselves. Most clusters have few or none.
+    exclusive: PodIndex<Arc<GroupKey>>,
     /// Members that have no place yet, by their replica group.
     waiting: PodIndex<Arc<GroupKey>>,
     /// Members that are about to go, with or without a place, by their replica group.
@@ -244,6 +245,13 @@ impl View {
     /// All groups that have a member with a place, with those members.
     pub fn placed_groups(&self) -> impl Iterator<Item = (&Arc<GroupKey>, impl Iterator<Item = &Arc<Pod>>)> {
         self.groups.iter()
+    }
+
+    /// The groups of [`View::placed_groups`] of which a member in place is to have its domain to itself, with such members.
+    pub fn exclusive_groups(
+        &self,
+    ) -> impl Iterator<Item = (&Arc<GroupKey>, impl Iterator<Item = &Arc<Pod>>)> {
+        self.exclusive.iter()
     }
 
     /// All groups that have a member without a place, with those members.

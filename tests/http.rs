@@ -6,6 +6,7 @@ mod http {
     mod bad_input;
     mod bounds;
     mod liveness;
+    mod metrics;
     mod reload;
     mod stopping;
 }

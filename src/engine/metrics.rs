@@ -5,6 +5,29 @@ use prometheus::{HistogramVec, IntCounterVec};
 use crate::decision::{Nominated, Reason};
 use crate::metrics::{Registry, create_series};
 
+/// From a microsecond, for a policy that has nothing to say, to twice the time that a decision has unless told otherwise.
+const DECISION_SECONDS: &[f64] = &[
+    0.000_001,
+    0.000_002_5,
+    0.000_005,
+    0.000_01,
+    0.000_025,
+    0.000_05,
+    0.000_1,
+    0.000_25,
+    0.000_5,
+    0.001,
+    0.002_5,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+];
+
 /// Metrics of decisions.
 #[derive(Clone, Debug)]
 pub struct EngineMetrics {
@@ -24,7 +47,8 @@ impl EngineMetrics {
     /// Registers them.
     pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
         let metrics = Self {
-            decision_duration: registry.histogram(
+            decision_duration: registry.histogram_with(
+                DECISION_SECONDS,
                 "decision_duration_seconds",
                 "Time a policy took for its part of a decision.",
                 &["verb", "policy"],

@@ -17,9 +17,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use imbl::{HashMap, HashSet};
-
 use crate::model::group::Scope;
+use crate::model::persistent::{HashMap, HashSet};
 use crate::model::{
     AntiAffinityTerm, GroupKey, HostPort, Labels, Name, Pod, PodConstraints, Requirements, Resources, Uid,
     Used, VolumeAffinity,

@@ -1,10 +1,10 @@
 //! What is measured of the published view.
 
-use prometheus::{IntCounterVec, IntGaugeVec};
+use prometheus::{IntCounterVec, IntGauge, IntGaugeVec};
 
 use crate::ledger::DropCause;
 use crate::ledger::reservations::Endings;
-use crate::metrics::{Registry, count, create_series};
+use crate::metrics::{NO_LABELS, Registry, count, create_series};
 use crate::model::Kind;
 use crate::view::View;
 
@@ -17,8 +17,10 @@ pub(super) struct StoreMetrics {
     pub(super) ledger_entries: IntGaugeVec,
     /// Pods that left the ledger unconfirmed.
     pub(super) ledger_dropped: IntCounterVec,
-    /// Groups for which room is kept, and for how many members.
-    pub(super) reservations: IntGaugeVec,
+    /// Groups for which room is kept.
+    pub(super) reservations: IntGauge,
+    /// Members for whom room is kept.
+    pub(super) reserved_slots: IntGauge,
     /// Reservations that are no more, by how they ended.
     pub(super) reservations_ended: IntCounterVec,
 }
@@ -26,6 +28,16 @@ pub(super) struct StoreMetrics {
 impl StoreMetrics {
     /// Registers them.
     pub(super) fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let reservations = registry.gauge(
+            "reservations",
+            "Replica groups for which room is kept, for members still to be placed.",
+            NO_LABELS,
+        )?;
+        let reserved_slots = registry.gauge(
+            "reserved_slots",
+            "Members of replica groups still to be placed for whom room is kept.",
+            NO_LABELS,
+        )?;
         let metrics = Self {
             cache_objects: registry.gauge("cache_objects", "Objects in the cluster cache.", &["kind"])?,
             ledger_entries: registry.gauge(
@@ -38,11 +50,8 @@ impl StoreMetrics {
                 "Ledger entries that left without being confirmed.",
                 &["cause"],
             )?,
-            reservations: registry.gauge(
-                "reservations",
-                "Room kept for members of replica groups still to be placed: groups, and slots in all.",
-                &["of"],
-            )?,
+            reservations: reservations.with_label_values(NO_LABELS),
+            reserved_slots: reserved_slots.with_label_values(NO_LABELS),
             reservations_ended: registry.counter(
                 "reservations_ended_total",
                 "Reservations that are no more: every member came, nobody came in time, or nobody was left to come.",
@@ -65,9 +74,8 @@ impl StoreMetrics {
         }
         let reserved = view.ledger().reservations();
         let slots = reserved.iter().map(|reservation| reservation.slots.len()).sum();
-        for (of, number) in [("groups", reserved.len()), ("slots", slots)] {
-            self.reservations.with_label_values(&[of]).set(count(number));
-        }
+        self.reservations.set(count(reserved.len()));
+        self.reserved_slots.set(count(slots));
         let Endings { fulfilled, expired, released } = reserved.endings();
         for (how, ended) in [("fulfilled", fulfilled), ("expired", expired), ("released", released)] {
             // The ledger counts from the start of the process, and so does the metric.

@@ -20,6 +20,9 @@ use crate::view::View;
 /// else is given up is announced with it: everybody who waits is tried again for each announcement.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// Between two looks at what is kept. In a burst there are hundreds of changes in that time.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
 /// What was kept for groups when it was last looked at.
 #[derive(Default)]
 struct KeptRoom(HashMap<Arc<GroupKey>, Kept>);
@@ -103,6 +106,8 @@ impl Verbs {
             if changes.next().await.is_none() {
                 return;
             }
+            tokio::time::sleep(LOOK_EVERY).await;
+            while changes.next_ready().is_some() {}
         }
     }
 

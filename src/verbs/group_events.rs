@@ -3,6 +3,7 @@
 //! Members of one group may have different reasons to wait, and are tried again and again in turn. So each thing is said of a
 //! group once in a while, and only so many different ones.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,11 +25,16 @@ const QUIET: Duration = Duration::from_mins(10);
 /// So many different things are said of a group in that time.
 const MOST_SAID: usize = 8;
 
+const WEDGED: &str = "members of the replica group run in a domain where kube-scheduler finds no node for the others; \
+                      free room or add nodes there, or delete the group so that it is placed anew";
+
 /// How a group is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     /// Nobody can be placed, for this reason.
     Waiting(Reason),
+    /// Members run in a domain, and kube-scheduler finds none of its nodes fit for one that is missing.
+    Wedged,
     /// Room for all that are missing is kept in a domain; its value, where one is required.
     Placing(Option<String>),
     /// Everybody has a place.
@@ -65,6 +71,8 @@ pub struct GroupEvents {
     said: DashMap<Arc<GroupKey>, Said>,
     /// When the first member of those that are being placed was bound.
     begun: DashMap<Arc<GroupKey>, Instant>,
+    /// Since when those wait of whom nobody has a place.
+    waiting: DashMap<Arc<GroupKey>, Instant>,
     notices: Notices,
     event_recorder: EventRecorder,
     metrics: GroupMetrics,
@@ -73,8 +81,8 @@ pub struct GroupEvents {
 impl GroupEvents {
     /// Nothing said so far.
     pub fn new(event_recorder: EventRecorder, metrics: GroupMetrics) -> Self {
-        let (said, begun, notices) = (DashMap::new(), DashMap::new(), Notices::default());
-        Self { said, begun, notices, event_recorder, metrics }
+        let (said, begun, waiting) = (DashMap::new(), DashMap::new(), DashMap::new());
+        Self { said, begun, waiting, notices: Notices::default(), event_recorder, metrics }
     }
 
     /// Filter answered for a pod.
@@ -98,6 +106,8 @@ impl GroupEvents {
                 let domain = domain.as_ref().map(|(key, value)| format!("{key}={value}"));
                 self.tell(membership, pod, State::Placing(domain));
             }
+        } else if is_wedged(decision) {
+            self.tell(membership, pod, State::Wedged);
         } else if let Some(reason) = decision.nearest_reason(REPLICA_GROUP) {
             self.tell(membership, pod, State::Waiting(reason));
         }
@@ -126,6 +136,9 @@ impl GroupEvents {
     }
 
     fn tell(&self, membership: &Membership, pod: &Pod, state: State) {
+        if matches!(state, State::Waiting(_)) {
+            self.waiting.entry(membership.group.clone()).or_insert_with(Instant::now);
+        }
         let nothing = || Said { state: state.clone(), lately: Vec::new() };
         if !self.said.entry(membership.group.clone()).or_insert_with(nothing).is_news(&state, Instant::now())
         {
@@ -135,6 +148,7 @@ impl GroupEvents {
             State::Waiting(reason) => {
                 ("ReplicaGroupWaiting", format!("{}: {}", reason.code(), reason.entry().meaning), true)
             }
+            State::Wedged => ("ReplicaGroupWedged", WEDGED.to_owned(), true),
             State::Placing(domain) => {
                 let place = domain.unwrap_or_else(|| "the cluster".to_owned());
                 (
@@ -172,13 +186,25 @@ impl GroupEvents {
             |group: &GroupKey| view.placed_members(group).len() + view.waiting_members(group).len() > 0;
         self.said.retain(|group, _| somebody(group));
         self.begun.retain(|group, _| somebody(group));
+        self.waiting.retain(|group, _| view.placed_members(group).len() == 0 && somebody(group));
         self.notices.forget();
     }
 
-    /// Shows in the metrics how groups are doing, and those that wait by their reasons.
-    pub fn publish(&self, view: &View) {
-        self.metrics.show(view);
+    /// Shows in the metrics how groups are doing, and those that wait by their reasons. The operator has named these
+    /// topologies.
+    pub fn publish(&self, view: &View, topologies: &BTreeSet<&str>) {
         self.forget(view);
+        let is_wedged =
+            |group: &GroupKey| self.said.get(group).is_some_and(|said| said.state == State::Wedged);
+        let now = Instant::now();
+        let mut longest = Duration::ZERO;
+        // Those that nobody has asked about wait, too.
+        let waits = |group: &Arc<GroupKey>| {
+            let since = *self.waiting.entry(group.clone()).or_insert(now);
+            longest = longest.max(now.duration_since(since));
+        };
+        self.metrics.show(view, topologies, is_wedged, waits);
+        self.metrics.oldest_waiting.set(longest.as_secs_f64());
         self.metrics.nobody_waits();
         for entry in &self.said {
             if let State::Waiting(reason) = &entry.state {
@@ -188,12 +214,36 @@ impl GroupEvents {
     }
 }
 
+/// Whether members fix the group's domain, and no candidate is in it.
+fn is_wedged(decision: &Decision) -> bool {
+    let mut anchored = false;
+    let is_elsewhere = |(_, reason)| {
+        anchored |= reason == Reason::GroupInOtherDomain;
+        matches!(reason, Reason::GroupInOtherDomain | Reason::GroupLabelMissing)
+    };
+    decision.rejections().all(is_elsewhere) && anchored
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::{MOST_SAID, QUIET, Said, State};
-    use crate::decision::Reason;
+    use super::{MOST_SAID, QUIET, Said, State, is_wedged};
+    use crate::decision::{Decision, Reason};
+
+    #[test]
+    fn a_group_is_wedged_when_no_candidate_is_in_the_domain_of_its_members() {
+        use Reason::{GroupInOtherDomain, GroupLabelMissing, OwnDomainTooSmall};
+        let decided = |reasons: &[Reason]| {
+            let mut decision = Decision::all_pass(reasons.len());
+            reasons.iter().enumerate().for_each(|(at, reason)| decision.reject(at, *reason));
+            is_wedged(&decision)
+        };
+        assert!(decided(&[GroupInOtherDomain, GroupLabelMissing]));
+        assert!(!decided(&[GroupInOtherDomain, OwnDomainTooSmall]), "kube-scheduler sees room in its domain");
+        assert!(!decided(&[GroupLabelMissing]), "nobody runs yet");
+        assert!(!decided(&[]));
+    }
 
     #[test]
     fn members_that_wait_for_different_reasons_in_turn_are_heard_once_each() {

@@ -470,6 +470,7 @@ impl View {
                 if let Some(membership) = &pod.group {
                     let members = if pod.terminating { &mut self.leaving } else { &mut self.groups };
                     members.remove(&membership.group, &pod.uid);
+                    self.exclusive.remove(&membership.group, &pod.uid);
                 }
                 for term in pod.anti_affinity_terms() {
                     self.pods_with_anti_affinity.remove(&term.topology_key, &pod.uid);
@@ -505,6 +506,9 @@ impl View {
                     self.pods_with_anti_affinity.add(term.topology_key.clone(), pod.clone());
                 }
                 if let Some(membership) = pod.group.clone() {
+                    if membership.topology.exclusive.is_some() && !pod.terminating {
+                        self.exclusive.add(membership.group.clone(), pod.clone());
+                    }
                     let members = if pod.terminating { &mut self.leaving } else { &mut self.groups };
                     members.add(membership.group.clone(), pod);
                 }

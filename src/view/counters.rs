@@ -6,10 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use imbl::{HashMap, Vector};
+use imbl::Vector;
 
 use super::HostId;
 use super::domains::{Domains, HostDomain};
+use crate::model::persistent::HashMap;
 use crate::model::{Name, Pod, Selector};
 
 /// Which pods are counted: those of a namespace that a selector matches and that are not terminating.

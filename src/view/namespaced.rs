@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use imbl::{HashMap, OrdMap};
+use imbl::OrdMap;
 
+use crate::model::persistent::HashMap;
 use crate::model::{Name, ObjectKey};
 
 /// A persistent map of objects, grouped by namespace because that is how they are asked for.

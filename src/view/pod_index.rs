@@ -4,8 +4,7 @@ use std::borrow::Borrow;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use imbl::HashMap;
-
+use crate::model::persistent::HashMap;
 use crate::model::{Pod, Uid};
 
 /// Pods by key and UID. Cheap to clone, and cheap to change also where a key has thousands of pods.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use imbl::HashMap;
-
 use super::{Namespaced, View};
+use crate::model::persistent::HashMap;
 use crate::model::resource_quota::QuotaLimit;
 use crate::model::{Name, ObjectKey, Pod, QuotaTraits, ResourceQuota, Used};
 

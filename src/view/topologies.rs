@@ -5,11 +5,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use imbl::HashMap;
-
 use super::domains::Domains;
 use super::hosts::Hosts;
 use crate::model::Name;
+use crate::model::persistent::HashMap;
 
 /// Beyond so many keys, those that have not been asked for longest are dropped. Each is a few numbers per node.
 pub const MOST_KEYS: usize = 64;

@@ -32,6 +32,21 @@ fn a_member_comes_back_into_its_domain_or_waits() {
 }
 
 #[test]
+fn a_group_is_called_wedged_while_no_candidate_is_in_its_domain() {
+    let (stage, last) = (bereft(0), &group("g", 4)[3]);
+    assert_eq!(stage.states(), ["partial"], "nobody has asked yet");
+    assert!(stage.passing(last).is_empty());
+    assert_eq!(stage.states(), ["wedged"]);
+    // Room comes free in its rack.
+    stage.see(&[
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a-3", "labels": {RACK: "a"}},
+        "status": {"allocatable": {"cpu": "1", "pods": "110"}}}),
+    ]);
+    assert_eq!(stage.answer(last, &["a-3", "b-0"])["NodeNames"], json!(["a-3"]));
+    assert_eq!(stage.states(), ["complete"], "it can go nowhere else");
+}
+
+#[test]
 fn a_domain_is_left_when_nobody_runs_there_any_more() {
     let stage = bereft(0);
     for member in &group("g", 4)[..3] {

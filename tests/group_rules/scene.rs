@@ -254,6 +254,15 @@ impl Stage {
         counts.filter(|(_, count)| *count > 0).collect()
     }
 
+    /// The states that groups are in, as metrics show them.
+    pub fn states(&self) -> Vec<String> {
+        self.verbs.group_events.publish(&self.verbs.store.view(), &std::collections::BTreeSet::new());
+        let page = String::from_utf8(self.metrics.render()).expect("text");
+        let series = page.lines().filter_map(|line| line.strip_prefix("berth_groups{state=\""));
+        let pairs = series.filter_map(|line| line.split_once("\"} "));
+        pairs.filter(|(_, count)| *count != "0").map(|(state, _)| state.to_owned()).collect()
+    }
+
     /// How much room is kept: groups, slots.
     pub fn kept(&self) -> (usize, usize) {
         let view = self.verbs.store.view();

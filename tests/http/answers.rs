@@ -151,7 +151,7 @@ fn the_admin_port_tells_what_is_inside() {
         ("/livez", 200, "ok"),
         ("/readyz", 200, "ok"),
         ("/readyz?verbose", 200, "[+] Node"),
-        ("/metrics", 200, "berth_build_info{version="),
+        ("/metrics", 200, "berth_build_info{commit="),
         ("/configz", 200, r#""kind":"BerthConfiguration""#),
         ("/debug/cache/compare", 404, "file"),
         ("/nonsense", 404, "error"),

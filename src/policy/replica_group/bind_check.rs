@@ -3,10 +3,12 @@
 //! Filter let the pod in a while ago. Meanwhile its volumes may have taken longer than anybody waited, and the others may
 //! have gone elsewhere, or strangers have come.
 
+use std::sync::Arc;
+
 use super::host_set::most_common;
 use super::other_groups::Exclusion;
-use crate::model::Pod;
-use crate::view::View;
+use crate::model::{Membership, Name, Pod};
+use crate::view::{HostDomain, View};
 
 /// Why a bind would break what groups are promised, if it would.
 pub fn breach(pod: &Pod, node: &str, view: &View) -> Option<&'static str> {
@@ -24,22 +26,39 @@ pub fn breach(pod: &Pod, node: &str, view: &View) -> Option<&'static str> {
 /// Whether a member on this node would be the first of its group in a domain where one of another group is, and one of both
 /// groups does not want the other there.
 fn trespasses(pod: &Pod, node: &str, view: &View) -> bool {
-    let (Some(membership), Some(node)) = (pod.group.as_ref(), view.node(node)) else { return false };
-    let labels_at = |member: &Pod| view.node(view.place_of(&member.uid)?).map(|node| &node.labels);
-    let strangers = view.placed_groups().filter(|(group, _)| **group != membership.group);
-    strangers.flat_map(|(_, members)| members).any(|stranger| {
-        let Some(theirs) = stranger.group.as_ref() else { return false };
-        Exclusion::keys_between(membership, theirs).any(|key| {
-            let shared = node
-                .labels
-                .get(key)
-                .filter(|value| labels_at(stranger).is_some_and(|labels| labels.get(key) == Some(*value)));
-            // A group stays where it is, whoever else is there.
-            let mut own = view.placed_members(&membership.group).filter(|member| member.uid != pod.uid);
-            shared.is_some()
-                && !own.any(|member| labels_at(member).is_some_and(|labels| labels.get(key) == shared))
-        })
-    })
+    let (Some(own), Some(node)) = (pod.group.as_ref(), view.node(node)) else { return false };
+    let label_at = |member: &Pod, key: &Name| view.node(view.place_of(&member.uid)?)?.labels.get(key);
+    let meets = |stranger: &Pod, key: &Name| {
+        let shared = node.labels.get(key).filter(|value| label_at(stranger, key) == Some(*value));
+        // A group stays where it is, whoever else is there.
+        let mut members = view.placed_members(&own.group).filter(|member| member.uid != pod.uid);
+        shared.is_some() && !members.any(|member| label_at(member, key) == shared)
+    };
+    let minds_us = |stranger: &Pod| {
+        let key = stranger.group.as_ref().and_then(|theirs| Exclusion::key_against(theirs, own));
+        key.is_some_and(|key| meets(stranger, key))
+    };
+    let we_mind = |stranger: &Pod| {
+        let key = stranger.group.as_ref().and_then(|theirs| Exclusion::key_against(own, theirs));
+        !stranger.terminating && key.is_some_and(|key| meets(stranger, key))
+    };
+    let mut exclusive = view.exclusive_groups().flat_map(|(_, members)| members);
+    exclusive.any(|stranger| minds_us(stranger))
+        || own.topology.exclusive.is_some() && neighbours(own, &node.name, view).any(|pod| we_mind(pod))
+}
+
+/// The pods in the domain of a node, of the topology that a group requires. Where its domains are not known, the members in
+/// place of all groups.
+fn neighbours<'v>(own: &Membership, node: &str, view: &'v View) -> impl Iterator<Item = &'v Arc<Pod>> {
+    let domains = own.topology.required.as_ref().and_then(|key| view.domains(key));
+    let domain = domains.zip(view.host_id(node)).and_then(|(domains, host)| match domains.of(host) {
+        HostDomain::In(domain) => Some(domains.hosts(domain)),
+        HostDomain::MissingLabel | HostDomain::UnknownNode => None,
+    });
+    let everywhere = domain.is_none().then(|| view.placed_groups().flat_map(|(_, members)| members));
+    let hosts = domain.into_iter().flatten().filter_map(|host| view.host_numbered(*host));
+    let here = hosts.flat_map(|host| host.pods.iter());
+    here.chain(everywhere.into_iter().flatten())
 }
 
 /// Whether a node that is known is in no domain of the topology that a member's group requires.
@@ -128,8 +147,10 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(trespasses(&asking, "a0", &situation.view), expected, "{name}");
-            assert_eq!(breach(&asking, "a0", &situation.view).is_some(), expected, "{name}");
+            for view in [&situation.view, &situation.with_domains()] {
+                assert_eq!(trespasses(&asking, "a0", view), expected, "{name}");
+                assert_eq!(breach(&asking, "a0", view).is_some(), expected, "{name}");
+            }
         }
     }
 }

@@ -23,9 +23,14 @@ impl Exclusion {
     pub fn of(membership: &Membership, domains: Option<&Domains>, view: &View) -> Self {
         let mut exclusion = Self::default();
         let own = &*membership.group;
-        for (group, members) in view.placed_groups().filter(|(group, _)| ***group != *own) {
+        // Whoever does not mind others looks only for those who mind.
+        let minds = membership.topology.exclusive.is_some();
+        let all = minds.then(|| view.placed_groups().map(|(group, _)| group));
+        let exclusive = (!minds).then(|| view.exclusive_groups().map(|(group, _)| group));
+        let others = all.into_iter().flatten().chain(exclusive.into_iter().flatten());
+        for group in others.filter(|group| ***group != *own) {
             let mine = membership.topology.exclusive.is_some_and(|scope| scope.covers(own, group));
-            let mut members = members.peekable();
+            let mut members = view.placed_members(group).peekable();
             // Mostly the first one tells.
             let first = members.peek().and_then(|first| first.group.as_ref()?.topology.exclusive);
             let theirs = first.and_then(|_| claim(view.placed_members(group)));
@@ -83,13 +88,10 @@ impl Exclusion {
         objects(one, other) || objects(other, one)
     }
 
-    /// The topology keys whose domains two groups must not share, because one of them does not want the other there.
-    pub fn keys_between<'m>(one: &'m Membership, other: &'m Membership) -> impl Iterator<Item = &'m Name> {
-        let key = |a: &'m Membership, b: &Membership| {
-            let objects = a.topology.exclusive.is_some_and(|scope| scope.covers(&a.group, &b.group));
-            a.topology.required.as_ref().filter(|_| a.group != b.group && objects)
-        };
-        key(one, other).into_iter().chain(key(other, one))
+    /// The topology key whose domains one group does not want to share with another, if it does not.
+    pub fn key_against<'m>(one: &'m Membership, other: &Membership) -> Option<&'m Name> {
+        let scope = one.topology.exclusive.filter(|_| one.group != other.group)?;
+        one.topology.required.as_ref().filter(|_| scope.covers(&one.group, &other.group))
     }
 
     fn exclude_domain_of(&mut self, host: Option<HostId>, domains: &Domains) {

@@ -1,6 +1,7 @@
 //! How groups and domains are doing, as the metrics show it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::host_set::{HostSet, anchor};
 use super::members::Members;
@@ -21,25 +22,39 @@ enum GroupState {
     Partial,
     /// Members are in several domains of the required topology.
     Split,
+    /// Some have a place, and kube-scheduler finds none for the others in their domain.
+    Wedged,
 }
 
-const STATES: [(GroupState, &str); 5] = [
+const STATES: [(GroupState, &str); 6] = [
     (GroupState::Waiting, "waiting"),
     (GroupState::Placing, "placing"),
     (GroupState::Complete, "complete"),
     (GroupState::Partial, "partial"),
     (GroupState::Split, "split"),
+    (GroupState::Wedged, "wedged"),
 ];
 
 /// How many groups there are, by how they are doing. Only those count that mind where they are.
-pub fn groups(view: &View) -> Vec<(&'static str, usize)> {
+/// `is_wedged` tells which of those that lack members were last found to be wedged, and `waits` hears of those that wait.
+pub fn groups(
+    view: &View,
+    is_wedged: impl Fn(&GroupKey) -> bool,
+    mut waits: impl FnMut(&Arc<GroupKey>),
+) -> Vec<(&'static str, usize)> {
     let placed = view.placed_groups().filter_map(|(group, mut pods)| Some((group, pods.next()?)));
     let waiting = view.waiting_groups().filter_map(|(group, mut pods)| Some((group, pods.next()?)));
     let unplaced = waiting.filter(|(group, _)| view.placed_members(group).len() == 0);
     let wish = |pod: &Pod| pod.group.as_ref().is_some_and(|membership| membership.has_topology_request());
     let mut counts = STATES.map(|(state, label)| (state, label, 0));
     for (group, pod) in placed.chain(unplaced).filter(|(_, pod)| wish(pod)) {
-        let state = state(group, pod, view);
+        let state = match state(group, pod, view) {
+            GroupState::Placing | GroupState::Partial if is_wedged(group) => GroupState::Wedged,
+            state => state,
+        };
+        if state == GroupState::Waiting {
+            waits(group);
+        }
         counts.iter_mut().filter(|(known, ..)| *known == state).for_each(|(.., count)| *count += 1);
     }
     counts.map(|(_, label, count)| (label, count)).to_vec()
@@ -72,23 +87,33 @@ fn state(group: &GroupKey, pod: &Pod, view: &View) -> GroupState {
 /// Of what is scarcest in a domain so much is free, in percent, at least.
 const ROOM: [(&str, i64); 4] = [("empty", 100), ("half_free", 50), ("some_free", 10), ("full", 0)];
 
-/// How many domains there are of the topologies that groups require, by how much room they have.
-pub fn domains(view: &View) -> Vec<(&'static str, usize)> {
-    let first = |pods: &mut dyn Iterator<Item = &std::sync::Arc<Pod>>| {
+fn room_classes() -> impl Iterator<Item = &'static str> {
+    ROOM.iter().map(|(label, _)| *label)
+}
+
+/// How many domains there are of the topologies that groups require, by topology and by how much room they have. Pods name
+/// topologies as they like: those that are not `named` by the operator are counted together, under `None`.
+pub fn domains<'a>(view: &View, named: &BTreeSet<&'a str>) -> Vec<(Option<&'a str>, &'static str, usize)> {
+    let first = |pods: &mut dyn Iterator<Item = &Arc<Pod>>| {
         pods.next().and_then(|pod| pod.group.as_ref()?.topology.required.clone())
     };
     let placed = view.placed_groups().filter_map(|(_, mut pods)| first(&mut pods));
     let waiting = view.waiting_groups().filter_map(|(_, mut pods)| first(&mut pods));
     let keys: BTreeSet<Name> = placed.chain(waiting).collect();
-    let mut counts = ROOM.map(|(label, _)| (label, 0));
-    for domains in keys.iter().filter_map(|key| view.domains(key)) {
+    let mut counts: BTreeMap<Option<&str>, [usize; ROOM.len()]> =
+        named.iter().map(|key| Some(*key)).chain([None]).map(|key| (key, [0; ROOM.len()])).collect();
+    for (key, domains) in keys.iter().filter_map(|key| Some((key, view.domains(key)?))) {
+        let counts = counts.entry(named.get(&**key).copied()).or_default();
         for domain in domains.ids() {
             let free = free_percent(&HostSet::of(domains, domain), view);
             let class = ROOM.iter().position(|(_, least)| free >= *least).unwrap_or(ROOM.len() - 1);
-            counts[class].1 += 1;
+            counts[class] += 1;
         }
     }
-    counts.to_vec()
+    let by_room = |(key, counts): (_, [usize; ROOM.len()])| {
+        room_classes().zip(counts).map(move |(room, count)| (key, room, count))
+    };
+    counts.into_iter().flat_map(by_room).collect()
 }
 
 fn free_percent(set: &HostSet<'_>, view: &View) -> i64 {
