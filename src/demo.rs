@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Nothing is staged: the scheduler knows only what the verbs answer, and the numbers at the end are
-//! those of the admin port.
+//! those of the admin port. The picture at the beginning comes from a rehearsal that nobody sees, with a Berth of its own.
 
 mod chapters;
 mod cluster;
@@ -30,22 +30,20 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Context;
 
-use self::chapters::Stage;
+use self::chapters::{Stage, Wedge};
+use self::screen::Screen;
 use crate::app::{App, Options, Source};
 
 /// Tells the whole story, then ends everything that was started for it.
 pub async fn run() -> anyhow::Result<()> {
-    let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let options = Options {
-        config: None,
-        source: Source::SnapshotText(cluster::Cluster::built_in().snapshot()),
-        listen: free_port,
-        admin_listen: free_port,
-    };
-    let app = App::start(options, None)
-        .await
-        .context("cannot start Berth for the demo; it needs two free ports on 127.0.0.1")?;
-    let told = tell(&app).await;
+    let rehearsal = start().await?;
+    let wedge = rehearse(&rehearsal).await;
+    rehearsal.stop().await;
+    let wedge = wedge?;
+    let app = start().await?;
+    let mut stage = Stage::set(&app, Screen::new()).await?;
+    let told = chapters::tell(&mut stage, wedge).await;
+    stage.clear().await;
     app.stop().await;
     match told {
         // Whoever reads along, such as `head`, has seen enough.
@@ -54,11 +52,24 @@ pub async fn run() -> anyhow::Result<()> {
     }
 }
 
-async fn tell(app: &App) -> anyhow::Result<()> {
-    let mut stage = Stage::set(app).await?;
-    let told = chapters::tell(&mut stage).await;
+async fn start() -> anyhow::Result<App> {
+    let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let options = Options {
+        config: None,
+        source: Source::SnapshotText(cluster::Cluster::built_in().snapshot()),
+        listen: free_port,
+        admin_listen: free_port,
+    };
+    App::start(options, None)
+        .await
+        .context("cannot start Berth for the demo; it needs two free ports on 127.0.0.1")
+}
+
+async fn rehearse(app: &App) -> anyhow::Result<Option<Wedge>> {
+    let mut stage = Stage::set(app, Screen::unseen()).await?;
+    let wedge = chapters::rehearse(&mut stage).await;
     stage.clear().await;
-    told
+    wedge
 }
 
 fn is_closed_output(error: &anyhow::Error) -> bool {

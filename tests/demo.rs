@@ -27,8 +27,8 @@ fn the_story_is_told_to_its_end_in_plain_text() {
             assert_eq!(told.matches(&format!("rack-{zone}{rack} [")).count(), 3, "rack-{zone}{rack}");
         }
     }
-    // Without Berth, with it, and after the first group; then on the last map.
-    assert_eq!(told.matches("rack-a5 [").count(), 4, "rack-a5");
+    // Without Berth and with it, before the story and in it, and after the first group; then on the last map.
+    assert_eq!(told.matches("rack-a5 [").count(), 6, "rack-a5");
     for expected in [
         "Berth has read 60 nodes and 12 pods",
         "156 of 156 pods have a node",
@@ -82,6 +82,33 @@ fn the_letters_add_up_to_groups_that_are_whole_or_absent_but_for_the_wedge() {
         let places: usize =
             "ABs.".chars().map(|letter| count(picture.trim_start_matches("      rack-a5"), letter)).sum();
         assert_eq!(places, 20, "{picture}");
+    }
+}
+
+#[test]
+fn it_begins_with_the_wedge_and_ends_with_what_was_shown() {
+    let told = String::from_utf8(demo().expect("berth demo starts").stdout).expect("text");
+    let picture = |beginning: &str| {
+        let line = told.lines().position(|line| line.starts_with(beginning));
+        let line = line.unwrap_or_else(|| panic!("no {beginning:?} in\n{told}"));
+        (
+            line,
+            told.lines().nth(line).map(|line| line[beginning.len()..].trim().to_owned()).unwrap_or_default(),
+        )
+    };
+    let (unaided, aided) = (picture("  pod by pod "), picture("  with Berth "));
+    assert!(aided.0 < 10, "before anything else:\n{told}");
+    let story: Vec<_> = told.lines().filter_map(|line| line.strip_prefix("      rack-a5 [")).collect();
+    for (at, (_, lead)) in [unaided, aided].iter().enumerate() {
+        assert_eq!(lead.strip_prefix("rack-a5 ["), Some(story[at]), "what the story shows itself");
+    }
+    let last: Vec<_> = told.lines().rev().take(3).collect();
+    for (line, says) in last.iter().rev().zip([
+        ["groups", "of 16 run; with Berth 16 of 16"],
+        ["spreading", "web spread"],
+        ["eviction", "llm keeps 4 of 4 members"],
+    ]) {
+        assert!(says.iter().all(|part| line.contains(part)), "{says:?} in {line:?}");
     }
 }
 

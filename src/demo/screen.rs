@@ -11,6 +11,8 @@ const FRAME: Duration = Duration::from_millis(35);
 /// The page.
 pub struct Screen {
     out: Stdout,
+    /// Whether anything is written at all.
+    is_seen: bool,
     /// How to colour what is printed.
     pub paint: Paint,
     chapters: usize,
@@ -21,7 +23,12 @@ pub struct Screen {
 impl Screen {
     /// An empty page on standard output.
     pub fn new() -> Self {
-        Self { out: io::stdout(), paint: Paint::for_stdout(), chapters: 0, drawn: 0 }
+        Self { out: io::stdout(), is_seen: true, paint: Paint::for_stdout(), chapters: 0, drawn: 0 }
+    }
+
+    /// A page that nobody sees, coloured like the one that somebody will.
+    pub fn unseen() -> Self {
+        Self { is_seen: false, ..Self::new() }
     }
 
     /// Begins a chapter.
@@ -33,6 +40,9 @@ impl Screen {
 
     /// Prints lines.
     pub fn print<L: AsRef<str>>(&mut self, lines: &[L]) -> io::Result<()> {
+        if !self.is_seen {
+            return Ok(());
+        }
         for line in lines {
             writeln!(self.out, "{}", line.as_ref())?;
         }
@@ -47,7 +57,7 @@ impl Screen {
 
     /// Shows a passing state in place of the last, where there is a terminal to see it.
     pub async fn frame(&mut self, lines: &[String]) -> io::Result<()> {
-        if self.paint == Paint::Colour {
+        if self.is_seen && self.paint == Paint::Colour {
             self.redraw(lines)?;
             self.drawn = lines.len();
             tokio::time::sleep(FRAME).await;

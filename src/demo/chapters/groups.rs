@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::ensure;
 
-use super::Stage;
+use super::{Stage, Wedge};
 use crate::decision::Reason;
 use crate::demo::cluster::{Cluster, Node};
 use crate::demo::workload::{ALPHA, BETA, CRON, Pod, Workload};
@@ -73,6 +73,8 @@ fn without_berth(stage: &mut Stage, rack: &str) -> anyhow::Result<()> {
         "alpha has {alpha} and beta {beta} of {size} pods, so there is no wedge to avoid"
     );
     let picture = occupants::draw(&copy, rack, stage.screen.paint);
+    stage.wedge = Some(Wedge { unaided: picture.clone(), placed: (alpha, beta), ..Wedge::default() });
+    stage.shown.groups = format!("pod by pod {alpha} and {beta} of {size} run");
     stage.screen.print(&[
         "  Without Berth, on a copy of the cluster: each pod to the emptiest node, and".to_owned(),
         "  members to the rack of their first, as pod affinity has it.".to_owned(),
@@ -101,6 +103,9 @@ async fn with_berth(stage: &mut Stage, rack: &str) -> anyhow::Result<()> {
         }
     }
     let picture = occupants::draw(&stage.cluster, rack, stage.screen.paint);
+    if let Some(wedge) = &mut stage.wedge {
+        wedge.aided.clone_from(&picture);
+    }
     stage.screen.print(&[
         "  The same arrivals with Berth, over HTTP:".to_owned(),
         format!("      {picture}"),
@@ -141,11 +146,14 @@ async fn the_second_starts(stage: &mut Stage, rack: &str) -> anyhow::Result<()> 
         String::new(),
     ])?;
     whole_in(stage, BETA, rack)?;
+    let size = BETA.replicas;
+    let with_berth = format!("; with Berth {size} of {size}, then {size} of {size}");
+    stage.shown.groups.push_str(&with_berth);
 
     let scrape = stage.scrape().await?;
     let complete = scrape.count("berth_groups{state=\"complete\"}")?;
     let came = scrape.count("berth_reservations_ended_total{how=\"fulfilled\"}")?;
-    let slots = scrape.count("berth_reservations{of=\"slots\"}")?;
+    let slots = scrape.count("berth_reserved_slots")?;
     ensure!(
         (complete, came, slots) == (1, 2, 0),
         "Berth counts {complete} complete groups, {came} for which room was kept to the end, and {slots} slots kept"

@@ -19,8 +19,8 @@ pub async fn tell(stage: &mut Stage) -> anyhow::Result<()> {
 
     let (verbs, paint) = (stage.verbs, stage.screen.paint);
     stage.screen.print(&[
-        "Berth, a kube-scheduler extender, on a cluster that exists in memory only.".to_owned(),
-        format!("It runs in this process and serves its verbs at http://{verbs}."),
+        String::new(),
+        format!("Berth runs in this process and serves its verbs at http://{verbs}."),
     ])?;
     stage.screen.chapter("The cluster")?;
     stage.screen.print(&map::draw(&stage.cluster, paint))?;

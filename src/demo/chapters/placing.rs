@@ -45,6 +45,8 @@ pub async fn tell(stage: &mut Stage) -> anyhow::Result<()> {
     let skew = zone_skew(&stage.cluster, WEB);
     ensure!(skew <= 1, "the zones differ by {skew} pods of web; this is a bug in Berth's spreading");
     stage.screen.checked("web is spread evenly over the zones, though the cluster was lopsided")?;
+    let zones: Vec<String> = zones(&stage.cluster, WEB).map(|(_, count)| count.to_string()).collect();
+    stage.shown.spreading = format!("{total} pods placed; web spread {} over the zones", zones.join(", "));
     let words = credit(stage.scheduler.swayed, total);
     stage.screen.print(&words)?;
     Ok(())

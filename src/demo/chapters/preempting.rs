@@ -98,6 +98,8 @@ async fn evict(stage: &mut Stage, urgent: &Pod, (node, victim): &(String, Pod)) 
     stage.screen.checked(&format!("{other} has room as well, but filter names {node} alone"))?;
     let members = stage.cluster.pods().filter(|pod| pod.workload.app == LLM.app).count();
     ensure!(members == LLM.replicas, "{members} members of llm are left");
+    stage.shown.preemption =
+        format!("urgent runs for one pod of batch; llm keeps {members} of {} members", LLM.replicas);
     stage.screen.checked(&format!("urgent runs there; llm has {members} of {} members", LLM.replicas))?;
 
     let scrape = stage.scrape().await?;
