@@ -1,0 +1,11 @@
+//! What `deploy` ships, as a cluster sees it: manifests and chart are accepted, rights are enough and not too many, and a
+//! scheduler made from them works.
+
+mod accepted;
+mod account;
+mod chart;
+mod custom_kinds;
+mod permissions;
+mod rendering;
+mod replica;
+mod second_scheduler;
