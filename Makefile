@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check unit e2e campaign rate cost bench deny controlplane record clean
+.PHONY: help demo build test check docs unit e2e campaign rate cost bench deny controlplane prometheus image image-test record clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,17 +11,20 @@ demo: ## Run the demo: a built-in cluster, no Kubernetes needed
 build: ## Build the release binary
 	cargo build --release
 
-test: check controlplane ## Everything: formatting, lints, unit, property and end-to-end tests
+test: check controlplane prometheus ## Everything: formatting, lints, unit, property and end-to-end tests
 	cargo test -- --show-output
 
 check: ## Formatting and lints
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
 
+docs: ## Write the generated pages anew: settings, metrics, reason codes, the JSON Schema
+	BERTH_WRITE_DOCS=1 cargo test --test reasons --test references
+
 unit: ## All tests that need no control plane
 	cargo test --lib --bins $(patsubst tests/%.rs,--test %,$(wildcard tests/*.rs)) --test preemption --test group_rules --test examples --test replica_groups
 
-e2e: controlplane ## End-to-end tests against a real control plane
+e2e: controlplane prometheus ## End-to-end tests against a real control plane
 	cargo test --test e2e
 
 rate: build controlplane ## Pods per second of groups on 5,000 nodes: Berth against kube-scheduler alone
@@ -50,6 +53,21 @@ target/tools/bin/cargo-deny:
 
 controlplane: ## Build etcd, kube-apiserver, kube-scheduler, ... once, into the user's cache
 	tests/controlplane/build
+
+# Base images other than the Dockerfile's are named by BUILD_IMAGE and RUNTIME_IMAGE.
+IMAGE ?= berth:latest
+BUILDER ?= docker build
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null)
+image: ## Build the container image (IMAGE, BUILDER, BUILDER_FLAGS, BUILD_IMAGE, RUNTIME_IMAGE, COMMIT)
+	$(BUILDER) $(BUILDER_FLAGS) --file Dockerfile --tag $(IMAGE) --build-arg BERTH_COMMIT=$(COMMIT) \
+		$(if $(BUILD_IMAGE),--build-arg BUILD_IMAGE=$(BUILD_IMAGE)) \
+		$(if $(RUNTIME_IMAGE),--build-arg RUNTIME_IMAGE=$(RUNTIME_IMAGE)) .
+
+image-test: ## Build the image from Debian packages with buildah, and run what is in it (as root)
+	tests/image/run
+
+prometheus: ## Provide promtool and Prometheus once, in the user's cache
+	tests/tools/prometheus
 
 record: controlplane ## Record kube-scheduler's requests anew into tests/data/recorded
 	cargo test --test e2e -- --ignored record

@@ -107,12 +107,18 @@ impl Served {
 #[test]
 fn help_is_there_for_every_command() {
     for (arguments, says) in [
-        (&["--help"][..], &["serve", "demo", "check-config"][..]),
+        (&["--help"][..], &["serve", "demo", "check-config", "doctor"][..]),
+        (
+            &["doctor", "--help"],
+            &["--scheduler-config", "--pre", "--config", "--kubeconfig", "--server", "--output"],
+        ),
         (&["serve", "--help"], &["--config", "--snapshot", "--kubeconfig", "--listen", "--admin-listen"]),
         (&["serve", "--help"], &["127.0.0.1:8888", "127.0.0.1:8889"]),
         (&["demo", "--help"], &["built-in cluster"]),
-        (&["check-config", "--help"], &["<FILE>"]),
-        (&["--version"], &["berth "]),
+        (&["check-config", "--help"], &["[FILE]", "--schema"]),
+        (&["--version"], &["berth ", "(commit ", ", for Kubernetes 1.36)"]),
+        (&["completion", "bash"], &["check-config", "--kubeconfig"]),
+        (&["completion", "zsh"], &["#compdef berth"]),
     ] {
         let output = run(arguments);
         assert!(output.status.success(), "{arguments:?}");
@@ -157,10 +163,104 @@ fn check_config_names_the_field_that_is_wrong() {
         let path = file(&directory, "bad.yaml", &format!("{CONFIG_HEAD}{content}\n"));
         assert_fails(content, &run(&["check-config", shown(&path)]), &["berth: ", says]);
     }
+    let all = "servr: {}\nserver: {stalenessLimit: 60, limits: {maxInFlight: 0}}\n";
+    let all = file(&directory, "all.yaml", &format!("{CONFIG_HEAD}{all}"));
+    let output = run(&["check-config", shown(&all)]);
+    let lines: Vec<_> = text(&output.stderr).lines().map(str::to_owned).collect();
+    assert_eq!((output.status.code(), lines.len()), (Some(1), 3), "all of them: {lines:?}");
+    for part in ["servr", "server.stalenessLimit: `60` has no unit; write 60s", "server.limits.maxInFlight"] {
+        assert!(
+            lines.iter().any(|line| line.starts_with("berth: ") && line.contains(part)),
+            "{part} in {lines:?}"
+        );
+    }
     let nowhere = directory.path().join("nowhere.yaml");
     assert_fails("no file", &run(&["check-config", shown(&nowhere)]), &["nowhere.yaml"]);
     let empty = file(&directory, "empty.yaml", "");
     assert_fails("an empty file", &run(&["check-config", shown(&empty)]), &["berth: "]);
+}
+
+#[test]
+fn check_config_looks_for_the_files_that_are_named() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let here = file(&directory, "tls.crt", "");
+    let gone = directory.path().join("tls.key");
+    let tls = format!("server: {{tls: {{certFile: {}, keyFile: {}}}}}\n", shown(&here), shown(&gone));
+    let config = file(&directory, "berth.yaml", &format!("{CONFIG_HEAD}{tls}"));
+    let output = run(&["check-config", shown(&config)]);
+    assert_fails("a file that is not there", &output, &["server.tls.keyFile", shown(&gone)]);
+    assert!(run(&["check-config", "--skip-files", shown(&config)]).status.success(), "unless told not to");
+}
+
+#[test]
+fn no_error_is_printed_twice() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let nowhere = directory.path().join("nowhere");
+    let free = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    for more in [
+        &["check-config"][..],
+        &["serve", free[0], free[1], free[2], free[3], "--config"],
+        &["serve", free[0], free[1], free[2], free[3], "--snapshot"],
+        &["serve", free[0], free[1], free[2], free[3], "--kubeconfig"],
+    ] {
+        let output = run(&[more, &[shown(&nowhere)]].concat());
+        let said = text(&output.stderr);
+        assert_eq!(said.matches("No such file or directory").count(), 1, "{more:?}: {said}");
+    }
+}
+
+#[test]
+fn an_unknown_log_level_is_refused_with_the_list_of_levels() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let snapshot = file(&directory, "cluster.json", SNAPSHOT);
+    let serve =
+        ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--snapshot", shown(&snapshot)];
+    let output = run(&[&serve[..], &["--log-level", "foo"]].concat());
+    assert_fails("an unknown level", &output, &["`foo`", "off, error, warn, info, debug, trace"]);
+    let served = Served::start(&snapshot, &[]);
+    let mut admin = Connection::open(served.admin).expect("a connection");
+    let put = "PUT /debug/loglevel HTTP/1.1\r\nHost: berth\r\nContent-Length: 7\r\n\r\nverbose";
+    let answer = admin.ask(put).expect("an answer");
+    assert!(answer.status == 400 && answer.body.contains("off, error, warn"), "{}", answer.body);
+    assert_eq!(admin.ask(get("/debug/loglevel")).expect("an answer").body, "info\n");
+}
+
+#[test]
+fn what_a_snapshot_lacks_is_said() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let list = |items: &str| format!(r#"{{"apiVersion":"v1","kind":"List","items":[{items}]}}"#);
+    let bad = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":7}}"#;
+    for (name, items, says) in [
+        ("empty", "", "the snapshot is empty"),
+        (
+            "nodeless",
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}"#,
+            "the snapshot holds no Node",
+        ),
+        ("other", r#"{"apiVersion":"v1","kind":"ConfigMap"}"#, "other_kinds=1 ConfigMap"),
+        (
+            "half",
+            &format!(r#"{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"n"}}}},{bad}"#),
+            "skipped=1 Pod",
+        ),
+    ] {
+        let snapshot = file(&directory, name, &list(items));
+        let served = Served::start(&snapshot, &[]);
+        served.signal("-TERM");
+        let (status, _, log) = served.end();
+        assert!(status.success() && log.contains(says), "{name}: no {says:?} in\n{log}");
+    }
+    let broken = file(&directory, "broken", &list(bad));
+    let output = run(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--admin-listen",
+        "127.0.0.1:0",
+        "--snapshot",
+        shown(&broken),
+    ]);
+    assert_fails("one bad object", &output, &["none of the objects", "1 Pod"]);
 }
 
 #[test]
@@ -246,4 +346,91 @@ fn what_cannot_be_served_is_said_in_one_line() {
     assert_fails("plain HTTP for everybody", &open, &["0.0.0.0:0", "server.tls", "server.insecure"]);
     let both = serve(&["--snapshot", nowhere, "--kubeconfig", nowhere]);
     assert_eq!(both.status.code(), Some(2), "two sources are one too many");
+}
+
+/// `berth doctor`, with nothing of the machine's own.
+fn doctor(home: &TempDir, arguments: &[&str]) -> Output {
+    berth().arg("doctor").args(arguments).env("HOME", home.path()).output().expect("berth runs")
+}
+
+fn codes(output: &Output) -> Vec<String> {
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let checks = report["checks"].as_array().expect("checks").iter();
+    let findings = checks.flat_map(|check| check["findings"].as_array().into_iter().flatten());
+    findings.map(|finding| finding["code"].as_str().expect("a code").to_owned()).collect()
+}
+
+#[test]
+fn doctor_finds_nothing_wrong_with_a_berth_that_runs_and_leaves_no_trace() {
+    const SHIPPED: &str = include_str!("../deploy/kube-scheduler-config.yaml");
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let served = Served::start(&file(&directory, "cluster.json", SNAPSHOT), &[]);
+    let url = format!("http://{}", served.verbs);
+    let pointed = SHIPPED.replace("http://127.0.0.1:8888", &url);
+    let good = file(&directory, "good.yaml", &pointed);
+    let admin_url = format!("http://{}", served.admin);
+    let ask = |file: &Path, more: &[&str]| {
+        doctor(&directory, &[&["--server", &admin_url, "--scheduler-config", shown(file)], more].concat())
+    };
+
+    let well = ask(&good, &[]);
+    let said = text(&well.stdout);
+    assert_eq!(well.status.code(), Some(0), "{said}{}", text(&well.stderr));
+    for line in [
+        "[ok]      the configuration is accepted: as the Berth that runs says (/configz)",
+        &format!("[ok]      Berth answers a call as kube-scheduler makes it: {url}/filter"),
+        "[ok]      it is ready",
+        "0 errors, 0 warnings",
+    ] {
+        assert!(said.contains(line), "no {line:?} in\n{said}");
+    }
+    let mut admin = Connection::open(served.admin).expect("a connection");
+    let metrics = admin.ask(get("/metrics")).expect("an answer").body;
+    let entries: Vec<_> = metrics.lines().filter(|line| line.starts_with("berth_ledger_entries{")).collect();
+    assert!(!entries.is_empty() && entries.iter().all(|line| line.ends_with(" 0")), "{entries:?}");
+
+    let unbound = file(&directory, "unbound.yaml", &pointed.replace("bindVerb: bind", ""));
+    let wrong = ask(&unbound, &["-o", "json"]);
+    assert_eq!((wrong.status.code(), codes(&wrong)), (Some(1), vec!["BindVerbMissing".to_owned()]));
+    let observed =
+        file(&directory, "observed.yaml", &format!("{CONFIG_HEAD}topologySpread: {{mode: Observe}}\n"));
+    let warned = ask(&good, &["-o", "json", "--config", shown(&observed)]);
+    assert_eq!((warned.status.code(), codes(&warned)), (Some(0), vec!["SpreadByNobody".to_owned()]));
+    let admin_port = file(&directory, "admin.yaml", &SHIPPED.replace("http://127.0.0.1:8888", &admin_url));
+    assert_eq!(codes(&ask(&admin_port, &["-o", "json"])), ["VerbsBroken"]);
+
+    served.signal("-TERM");
+    assert!(served.end().0.success());
+    let gone = ask(&good, &["-o", "json"]);
+    assert_eq!(
+        (gone.status.code(), codes(&gone)),
+        (Some(1), vec!["VerbsUnreachable".to_owned(), "AdminUnreachable".to_owned()])
+    );
+    let before = ask(&good, &["--pre"]);
+    assert_eq!(before.status.code(), Some(0), "{}", text(&before.stdout));
+}
+
+#[test]
+fn doctor_that_cannot_ask_says_so() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let nowhere = directory.path().join("nowhere");
+    for option in ["--scheduler-config", "--config", "--kubeconfig"] {
+        let output = doctor(&directory, &["--pre", option, shown(&nowhere)]);
+        assert_eq!(output.status.code(), Some(2), "{option}");
+        assert!(text(&output.stderr).contains("nowhere"), "{option}: {}", text(&output.stderr));
+    }
+    let nothing = doctor(&directory, &["--pre"]);
+    assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stdout));
+    assert!(text(&nothing.stderr).contains("--scheduler-config FILE"), "{}", text(&nothing.stderr));
+    assert_eq!(doctor(&directory, &["--server", "localhost"]).status.code(), Some(2), "no URL");
+    let bad = file(&directory, "bad.yaml", &format!("{CONFIG_HEAD}server: 1\n"));
+    let refused = doctor(&directory, &["--pre", "-o", "json", "--config", shown(&bad)]);
+    assert_eq!((refused.status.code(), codes(&refused)), (Some(1), vec!["ConfigurationInvalid".to_owned()]));
+}
+
+#[test]
+fn the_schema_is_printed_for_editors() {
+    let output = run(&["check-config", "--schema"]);
+    assert!(output.status.success());
+    assert_eq!(text(&output.stdout), include_str!("../deploy/berth.schema.json"));
 }

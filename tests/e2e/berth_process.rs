@@ -21,6 +21,8 @@ pub struct BerthOptions<'a> {
     pub port: u16,
     /// Port of the admin endpoints; 0 picks a free one.
     pub admin_port: u16,
+    /// Address of the admin endpoints.
+    pub admin_host: &'a str,
     /// The configuration file, if any.
     pub config: Option<&'a Path>,
 }
@@ -28,7 +30,7 @@ pub struct BerthOptions<'a> {
 impl<'a> BerthOptions<'a> {
     /// Defaults and free ports.
     pub fn new(program: &'a Path) -> Self {
-        Self { program, port: 0, admin_port: 0, config: None }
+        Self { program, port: 0, admin_port: 0, admin_host: "127.0.0.1", config: None }
     }
 
     pub fn config(mut self, file: &'a Path) -> Self {
@@ -77,7 +79,7 @@ impl BerthProcess {
             "serve".to_owned(),
             format!("--kubeconfig={}", kubeconfig.display()),
             format!("--listen=127.0.0.1:{}", options.port),
-            format!("--admin-listen=127.0.0.1:{}", options.admin_port),
+            format!("--admin-listen={}:{}", options.admin_host, options.admin_port),
         ];
         if let Some(config) = options.config {
             args.push(format!("--config={}", config.display()));

@@ -16,7 +16,7 @@ mod etcd;
 mod https_probe;
 mod kwok;
 mod leader_worker_set;
-mod ports;
+pub mod ports;
 mod process;
 mod scheduler;
 pub mod scheduler_config;
@@ -35,9 +35,11 @@ use tokio::time::timeout;
 use crate::berth_process::{BerthOptions, BerthProcess};
 use crate::progress::report;
 use apiserver::ApiServer;
-use binaries::Binaries;
+pub use binaries::Binaries;
 pub use certificates::{Authority, Identity};
 use etcd::Etcd;
+pub use https_probe::HttpsProbe;
+pub use ports::free_ports;
 pub use process::Process;
 pub use scheduler::Scheduler;
 pub use workspace::Workspace;
@@ -47,6 +49,7 @@ static TURN: Mutex<()> = Mutex::const_new(());
 
 /// What a test can choose about its cluster.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each switches one part of the control plane on")]
 pub struct Options {
     /// Run kube-controller-manager: Deployments, Jobs, disruption budgets and so on.
     pub controllers: bool,
@@ -54,13 +57,21 @@ pub struct Options {
     pub kubelets: bool,
     /// Run the `LeaderWorkerSet` controller, which needs the other controllers.
     pub leader_worker_sets: bool,
+    /// Let accounts do only what roles allow; administrators may do everything either way.
+    pub rbac: bool,
     /// How long the test may take once the cluster is up. Used by [`ControlPlane::run`].
     pub limit: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { controllers: true, kubelets: true, leader_worker_sets: false, limit: Duration::from_mins(5) }
+        Self {
+            controllers: true,
+            kubelets: true,
+            leader_worker_sets: false,
+            rbac: false,
+            limit: Duration::from_mins(5),
+        }
     }
 }
 
@@ -100,8 +111,9 @@ impl ControlPlane {
         let workspace = Workspace::create()?;
         let authority = Authority::create(&workspace)?;
         let etcd = Etcd::start(&binaries, &workspace).await?;
-        let apiserver = ApiServer::start(&binaries, &workspace, &authority, &etcd).await?;
-        let kubeconfig = apiserver.write_kubeconfig(&workspace, &authority)?;
+        let apiserver = ApiServer::start(&binaries, &workspace, &authority, &etcd, options.rbac).await?;
+        let kubeconfig =
+            apiserver.write_kubeconfig(&workspace, &authority, "kubeconfig", apiserver::TOKEN)?;
         let client = connect(&kubeconfig).await?;
         let mut plane = Self {
             helpers: Vec::new(),
@@ -164,6 +176,16 @@ impl ControlPlane {
     /// The cluster's folder, for a test's own files.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
+    }
+
+    /// A program of the test bed, such as `kubectl`.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.binaries.path(name)
+    }
+
+    /// Writes a kubeconfig of whoever has this token.
+    pub fn write_kubeconfig(&self, name: &str, token: &str) -> Result<PathBuf> {
+        self.apiserver.write_kubeconfig(&self.workspace, &self.authority, name, token)
     }
 
     /// Starts kube-scheduler with the given configuration text. Its extenders, if it has any, are

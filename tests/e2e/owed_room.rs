@@ -6,7 +6,7 @@ mod expiry;
 mod late_bind;
 mod leadership;
 mod lost_member;
-mod members;
+pub mod members;
 mod more_important_pods;
 mod stage;
 mod stopped;

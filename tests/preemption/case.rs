@@ -60,7 +60,7 @@ impl Case {
         let items: Vec<Value> = surroundings().into_iter().chain(pods).collect();
         let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
         let objects = snapshot_file::parse(&list, &Interner::default()).expect("a cluster");
-        assert_eq!((objects.undecodable, objects.other_kinds), (0, 0));
+        assert_eq!((objects.undecodable.total(), objects.other_kinds.total()), (0, 0));
         Verbs::in_memory(berth::config::parse(&config).expect("a configuration"), objects.objects)
             .expect("verbs")
     }

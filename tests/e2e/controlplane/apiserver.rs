@@ -14,7 +14,8 @@ use super::process::Process;
 use super::workspace::Workspace;
 
 const READY_LIMIT: Duration = Duration::from_secs(90);
-const TOKEN: &str = "test-only";
+/// An administrator's.
+pub const TOKEN: &str = "test-only";
 
 pub struct ApiServer {
     program: PathBuf,
@@ -30,8 +31,11 @@ impl ApiServer {
         workspace: &Workspace,
         authority: &Authority,
         etcd: &Etcd,
+        rbac: bool,
     ) -> Result<Self> {
-        let shared = shared_args(workspace, authority, etcd)?;
+        let mut shared = shared_args(workspace, authority, etcd)?;
+        let authorizer = if rbac { "RBAC" } else { "AlwaysAllow" };
+        shared.push(format!("--authorization-mode={authorizer}"));
         on_free_ports(async |[port]| {
             let mut args = shared.clone();
             args.push(format!("--secure-port={port}"));
@@ -75,8 +79,14 @@ impl ApiServer {
         process.context("kube-apiserver is down")?.ensure_running()
     }
 
-    /// Writes a kubeconfig of an administrator.
-    pub fn write_kubeconfig(&self, workspace: &Workspace, authority: &Authority) -> Result<PathBuf> {
+    /// Writes a kubeconfig of whoever has this token.
+    pub fn write_kubeconfig(
+        &self,
+        workspace: &Workspace,
+        authority: &Authority,
+        name: &str,
+        token: &str,
+    ) -> Result<PathBuf> {
         let content = format!(
             "apiVersion: v1
 kind: Config
@@ -86,20 +96,20 @@ clusters:
     server: https://127.0.0.1:{port}
     certificate-authority: {ca}
 users:
-- name: admin
+- name: user
   user:
-    token: {TOKEN}
+    token: {token}
 contexts:
 - name: test
   context:
     cluster: test
-    user: admin
+    user: user
 current-context: test
 ",
             port = self.port,
             ca = authority.certificate.display(),
         );
-        workspace.write("kubeconfig", &content)
+        workspace.write(name, &content)
     }
 }
 
@@ -114,7 +124,6 @@ fn shared_args(workspace: &Workspace, authority: &Authority, etcd: &Etcd) -> Res
         format!("--tls-cert-file={}", identity.certificate.display()),
         format!("--tls-private-key-file={}", identity.key.display()),
         format!("--token-auth-file={}", tokens.display()),
-        "--authorization-mode=AlwaysAllow".to_owned(),
         "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
         format!("--service-account-key-file={}", signing_key.public.display()),
         format!("--service-account-signing-key-file={}", signing_key.private.display()),

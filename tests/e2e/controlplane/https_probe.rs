@@ -1,6 +1,7 @@
 //! GET over HTTPS from a component that made its own certificate.
 
 use anyhow::{Context, Result};
+use http_body_util::BodyExt;
 use hyper::Request;
 use kube::{Client, Config};
 
@@ -23,5 +24,14 @@ impl HttpsProbe {
     pub async fn get(&self, path: &str) -> Result<String> {
         let request = Request::get(path).body(Vec::new())?;
         Ok(self.client.request_text(request).await?)
+    }
+
+    /// Status and body of any answer.
+    pub async fn ask(&self, method: &str, path: &str, body: &str) -> Result<(u16, String)> {
+        let request = Request::builder().method(method).uri(path).body(body.as_bytes().to_vec().into())?;
+        let answer = self.client.send(request).await?;
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await?.to_bytes();
+        Ok((status, String::from_utf8_lossy(&body).into_owned()))
     }
 }

@@ -17,6 +17,7 @@ const READY_LIMIT: Duration = Duration::from_mins(1);
 pub struct Scheduler {
     pub process: Process,
     probe: HttpsProbe,
+    port: u16,
 }
 
 impl Scheduler {
@@ -35,9 +36,14 @@ impl Scheduler {
             let mut process = Process::spawn(workspace, "kube-scheduler", &program, args)?;
             let probe = HttpsProbe::new(port, None)?;
             process.wait_ready(READY_LIMIT, async |_| probe.get("/readyz").await).await?;
-            Ok(Self { process, probe })
+            Ok(Self { process, probe, port })
         })
         .await
+    }
+
+    /// The port of loopback on which it serves its metrics, over TLS with a certificate of its own.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Its metrics in Prometheus' text form.

@@ -174,7 +174,7 @@ impl Stage<'_> {
 
 /// How many slots a Berth keeps.
 pub async fn slots(berth: &BerthProcess) -> Result<f64> {
-    berth.metric_sum("berth_reservations", &[("of", "slots")]).await
+    berth.metric_sum("berth_reserved_slots", &[]).await
 }
 
 /// Waits until a Berth keeps so many slots.
