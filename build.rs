@@ -1,7 +1,7 @@
 //! Tells the program which commit and which compiler it is made with.
 //!
 //! The commit is taken from `BERTH_COMMIT`, else from git, else it is `unknown`. Cargo runs this again only when that variable or git's
-//! head changes.
+//! head changes. Debug builds do not ask git: a commit would make all tests compile anew.
 
 use std::env;
 use std::path::Path;
@@ -11,13 +11,19 @@ fn main() {
     println!("cargo::rerun-if-env-changed=BERTH_COMMIT");
     println!("cargo::rerun-if-changed=build.rs");
     let given = env::var("BERTH_COMMIT").ok().map(|commit| commit.trim().to_owned());
-    let commit =
-        given.filter(|commit| !commit.is_empty()).or_else(from_git).unwrap_or_else(|| "unknown".to_owned());
+    let commit = given
+        .filter(|commit| !commit.is_empty())
+        .or_else(from_git_if_release)
+        .unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=BERTH_COMMIT={commit}");
     let compiler = env::var("RUSTC").ok().and_then(|rustc| output(&rustc, &["--version"]));
     // `rustc 1.95.0 (hash date)`
     let version = compiler.and_then(|text| text.split(' ').nth(1).map(str::to_owned));
     println!("cargo::rustc-env=BERTH_RUST={}", version.unwrap_or_else(|| "unknown".to_owned()));
+}
+
+fn from_git_if_release() -> Option<String> {
+    if env::var("PROFILE").is_ok_and(|profile| profile == "release") { from_git() } else { None }
 }
 
 fn from_git() -> Option<String> {
