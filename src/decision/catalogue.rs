@@ -67,6 +67,11 @@ impl Reason {
                  which domain the others have to join.",
                 "Nothing, if the node comes back or its pods are cleaned up; otherwise label the node or delete the member.",
             ),
+            Reason::GroupSizeUnknown => entry(
+                "How many members the group has is told by an object (a Job, a PodGroup, a RayCluster, a PodGang) that is not there, or \
+                 that the watch does not show yet. The group begins only when it is known.",
+                "Nothing, if it passes within seconds; otherwise create that object, or annotate the pods with `berth.dev/group-size`.",
+            ),
             Reason::MembersNotCreated => entry(
                 "The group is to have more members than there are, and nobody tells what the others will ask for: no object behind \
                  the group, no controller of a member that makes all its pods from one template. The group begins only when \
@@ -214,6 +219,10 @@ impl Undecided {
             Undecided::PlacementUnknown => entry(
                 "Every node that is left depends on a pod whose bind call has not come, or on a node not shown yet.",
                 "Nothing: kube-scheduler tries again after its backoff.",
+            ),
+            Undecided::GroupSizeUnknown => entry(
+                "The object that tells how many members the pod's group has is not known yet.",
+                "Nothing, if it passes within seconds; otherwise create it. kube-scheduler tries again after its backoff.",
             ),
             Undecided::MembersNotCreated => entry(
                 "The pod's group is to have more members than there are, and nobody tells what the others will ask for.",

@@ -73,6 +73,8 @@ reasons! {
     GroupUndecided: REPLICA_GROUP, Undecided;
     /// A member runs where its domain cannot be told.
     GroupDomainUnknown: REPLICA_GROUP, Undecided;
+    /// The object that tells how many members the group has is not known yet.
+    GroupSizeUnknown: REPLICA_GROUP, Undecided;
     /// Members of the group do not exist yet, and nothing tells what they will ask for.
     MembersNotCreated: REPLICA_GROUP, Undecided;
     /// The volume of a member is not bound yet, or not known: nobody can tell where the group has to be.
@@ -152,7 +154,8 @@ impl Reason {
     pub const fn outlasts_evictions(self) -> bool {
         matches!(
             self,
-            Reason::MembersNotCreated
+            Reason::GroupSizeUnknown
+                | Reason::MembersNotCreated
                 | Reason::MemberVolumeUnknown
                 | Reason::MemberGated
                 | Reason::GroupDomainUnknown
@@ -171,6 +174,7 @@ impl Reason {
             | Reason::SpreadNodeUnknown
             | Reason::GroupUndecided
             | Reason::GroupDomainUnknown
+            | Reason::GroupSizeUnknown
             | Reason::MembersNotCreated
             | Reason::MemberVolumeUnknown
             | Reason::MemberGated
@@ -219,6 +223,8 @@ pub enum Undecided {
     CacheStale,
     /// Every node that is left depends on a placement or a node that is not known yet.
     PlacementUnknown,
+    /// How many members the pod's group has is not known yet.
+    GroupSizeUnknown,
     /// What the rest of the pod's group will ask for is not known yet.
     MembersNotCreated,
     /// Where the volume of a member of the pod's group is, is not known yet.
@@ -233,10 +239,11 @@ pub enum Undecided {
 
 impl Undecided {
     /// Every cause, for metrics that exist from the start and for the docs.
-    pub const ALL: [Undecided; 8] = [
+    pub const ALL: [Undecided; 9] = [
         Undecided::CacheNotSynced,
         Undecided::CacheStale,
         Undecided::PlacementUnknown,
+        Undecided::GroupSizeUnknown,
         Undecided::MembersNotCreated,
         Undecided::MemberVolumeUnknown,
         Undecided::MemberGated,
@@ -246,7 +253,13 @@ impl Undecided {
 
     /// Whether it may stay so until somebody does something about it.
     pub const fn may_last(self) -> bool {
-        matches!(self, Undecided::MembersNotCreated | Undecided::MemberVolumeUnknown | Undecided::MemberGated)
+        matches!(
+            self,
+            Undecided::GroupSizeUnknown
+                | Undecided::MembersNotCreated
+                | Undecided::MemberVolumeUnknown
+                | Undecided::MemberGated
+        )
     }
 
     /// The code: what metrics show.
@@ -255,6 +268,7 @@ impl Undecided {
             Undecided::CacheNotSynced => "CacheNotSynced",
             Undecided::CacheStale => "CacheStale",
             Undecided::PlacementUnknown => "PlacementUnknown",
+            Undecided::GroupSizeUnknown => "GroupSizeUnknown",
             Undecided::MembersNotCreated => "MembersNotCreated",
             Undecided::MemberVolumeUnknown => "MemberVolumeUnknown",
             Undecided::MemberGated => "MemberGated",

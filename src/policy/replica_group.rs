@@ -146,6 +146,7 @@ impl Policy for ReplicaGroup {
         } else if let Some(members) = Members::of(question.pod, question.view, question.budget) {
             match members.excess {
                 Some(excess) => Case::Refused(reasons::exceeding(excess)),
+                None if members.begins_without_size(question.pod) => Case::Refused(Reason::GroupSizeUnknown),
                 None if members.begins_blindly() => Case::Refused(Reason::MembersNotCreated),
                 None if members.begins_with_gates(question.pod, question.view) => {
                     Case::Refused(Reason::MemberGated)

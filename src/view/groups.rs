@@ -96,6 +96,17 @@ impl View {
         membership.size.or_else(by_object).map(|size| size.min(LARGEST))
     }
 
+    /// Whether only an object could say how many members the group of a member has, and it is not there.
+    pub fn awaits_group_size(&self, pod: &Pod) -> bool {
+        pod.group.as_ref().is_some_and(|membership| {
+            let source = membership.group.source;
+            membership.size.is_none()
+                && source.kind().is_some()
+                && source.object_behind(pod, membership).is_some()
+                && self.group_object_of(pod, membership).is_none()
+        })
+    }
+
     /// Which member of its group a pod is, if anybody says so; 0 is the leader, where there is one.
     pub fn member_index(&self, pod: &Pod) -> Option<u32> {
         let membership = pod.group.as_ref()?;

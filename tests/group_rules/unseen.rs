@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, Stage, group, labelled, on, single, with_spec};
+use crate::scene::{RACK, Scene, Stage, annotated, group, labelled, on, single, with_spec};
 
 /// Two racks: in the first, three small members fit, but no large one.
 fn stage() -> Stage {
@@ -115,4 +115,42 @@ fn what_is_kept_for_a_member_that_went_does_not_depend_on_who_was_placed_when() 
     let newcomer = racks().running(&members[0], "b-0").running(&members[1], "b-1").open();
     assert_eq!(kept(&stage), kept(&newcomer));
     assert_eq!(kept(&stage).len(), 1);
+}
+
+/// A pod of a Job that runs as many as it likes; only the Job tells how many.
+fn of_job(at: usize) -> Value {
+    let mut pod = labelled(single(&format!("j-{at}")), "jobset.sigs.k8s.io/job-key", "k");
+    pod["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": true}]);
+    annotated(pod, "berth.dev/required-topology", RACK)
+}
+
+fn job(parallelism: u32) -> Value {
+    json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "default",
+        "labels": {"jobset.sigs.k8s.io/job-key": "k"}}, "spec": {"parallelism": parallelism}})
+}
+
+#[test]
+fn a_group_begins_when_the_object_that_tells_its_size_has_been_seen() {
+    // The watch of Jobs may be behind that of pods: a group of four must not begin in a rack for three.
+    let stage = Scene::new().rack("a", 3).rack("b", 4).open();
+    let members: Vec<_> = (0..4).map(of_job).collect();
+    assert_eq!(
+        error(&stage, &members[0]),
+        "berth: the object that tells the replica group's size is not known yet"
+    );
+    stage.see(&members[..2]);
+    assert_eq!(
+        error(&stage, &members[0]),
+        "berth: the object that tells the replica group's size is not known yet"
+    );
+    assert_eq!(stage.kept(), (0, 0), "nothing is kept for who has not begun");
+    stage.see(&[job(4)]);
+    assert_eq!(stage.place_all(&members), vec![Some("b".to_owned()); 4]);
+}
+
+#[test]
+fn a_group_that_has_begun_goes_on_without_the_object_that_tells_its_size() {
+    let stage = Scene::new().rack("a", 3).running(&of_job(0), "a-0").open();
+    assert_eq!(stage.racks(&of_job(1)), ["a"]);
 }

@@ -194,6 +194,12 @@ impl<'a> Members<'a> {
         &self.missing[class.index()]
     }
 
+    /// Whether nobody is in place yet, and nobody knows how many members there are to be, because the object that tells has
+    /// not been seen: its watch may be behind that of pods.
+    pub fn begins_without_size(&self, asking: &Pod) -> bool {
+        self.placed.is_empty() && self.view.awaits_group_size(asking)
+    }
+
     /// Whether nobody is in place yet, and nobody knows what some of the members will ask for. A group that has begun is
     /// not held up: its members are to come back.
     pub fn begins_blindly(&self) -> bool {

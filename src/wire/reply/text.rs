@@ -25,6 +25,7 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
         Reason::GroupDomainUnknown => {
             "a member of the replica group runs on a node whose domain is not known"
         }
+        Reason::GroupSizeUnknown => "the object that tells the replica group's size is not known yet",
         Reason::MembersNotCreated => "members of the replica group have not been created yet",
         Reason::MemberGated => "a member of the replica group is held back by a scheduling gate",
         Reason::MemberVolumeUnknown => "the volume of a member of the replica group is not known yet",
@@ -95,6 +96,9 @@ pub const fn of_error(undecided: Undecided) -> &'static str {
         Undecided::CacheStale => "berth: the cluster cache is stale, a watch is cut",
         Undecided::PlacementUnknown => {
             "berth: a hard limit depends on a placement or node that is not known yet"
+        }
+        Undecided::GroupSizeUnknown => {
+            "berth: the object that tells the replica group's size is not known yet"
         }
         Undecided::MembersNotCreated => "berth: members of the replica group have not been created yet",
         Undecided::MemberVolumeUnknown => {
