@@ -51,7 +51,7 @@ where
 
 #[tokio::test]
 async fn off_loopback_the_api_server_says_who_may_ask() -> Result<()> {
-    let options = Options { controllers: false, kubelets: false, rbac: true, ..Options::default() };
+    let options = Options { controllers: false, kubelets: false, ..Options::default() };
     ControlPlane::run(options, async |plane| {
         let client = plane.client();
         let scraper = account(&client, "scraper", &["get"], &["/metrics"]).await?;

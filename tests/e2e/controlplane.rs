@@ -8,6 +8,7 @@
 //!            start_berth     ──> berth ────────────┘
 //! ```
 
+mod account;
 mod apiserver;
 mod binaries;
 mod certificates;
@@ -57,21 +58,13 @@ pub struct Options {
     pub kubelets: bool,
     /// Run the `LeaderWorkerSet` controller, which needs the other controllers.
     pub leader_worker_sets: bool,
-    /// Let accounts do only what roles allow; administrators may do everything either way.
-    pub rbac: bool,
     /// How long the test may take once the cluster is up. Used by [`ControlPlane::run`].
     pub limit: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            controllers: true,
-            kubelets: true,
-            leader_worker_sets: false,
-            rbac: false,
-            limit: Duration::from_mins(5),
-        }
+        Self { controllers: true, kubelets: true, leader_worker_sets: false, limit: Duration::from_mins(5) }
     }
 }
 
@@ -84,6 +77,8 @@ pub struct ControlPlane {
     binaries: Binaries,
     authority: Authority,
     kubeconfig: PathBuf,
+    berth_kubeconfig: PathBuf,
+    scheduler_kubeconfig: PathBuf,
     client: Client,
     workspace: Workspace,
     _turn: MutexGuard<'static, ()>,
@@ -111,10 +106,14 @@ impl ControlPlane {
         let workspace = Workspace::create()?;
         let authority = Authority::create(&workspace)?;
         let etcd = Etcd::start(&binaries, &workspace).await?;
-        let apiserver = ApiServer::start(&binaries, &workspace, &authority, &etcd, options.rbac).await?;
+        let apiserver = ApiServer::start(&binaries, &workspace, &authority, &etcd).await?;
         let kubeconfig =
             apiserver.write_kubeconfig(&workspace, &authority, "kubeconfig", apiserver::TOKEN)?;
         let client = connect(&kubeconfig).await?;
+        account::give_rights(&client).await?;
+        let [berth_kubeconfig, scheduler_kubeconfig] = [account::BERTH, account::SCHEDULER].map(|user| {
+            apiserver.write_kubeconfig(&workspace, &authority, &format!("kubeconfig-of-{user}"), user)
+        });
         let mut plane = Self {
             helpers: Vec::new(),
             apiserver,
@@ -122,6 +121,8 @@ impl ControlPlane {
             binaries,
             authority,
             kubeconfig,
+            berth_kubeconfig: berth_kubeconfig?,
+            scheduler_kubeconfig: scheduler_kubeconfig?,
             client,
             workspace,
             _turn: turn,
@@ -188,18 +189,19 @@ impl ControlPlane {
         self.apiserver.write_kubeconfig(&self.workspace, &self.authority, name, token)
     }
 
-    /// Starts kube-scheduler with the given configuration text. Its extenders, if it has any, are
-    /// pointed to `extender` (`http://127.0.0.1:PORT`).
+    /// Starts kube-scheduler with the given configuration text, under an account that may do what kube-schedulers may. Its
+    /// extenders, if it has any, are pointed to `extender` (`http://127.0.0.1:PORT`).
     pub async fn start_scheduler(&self, configuration: &str, extender: Option<&str>) -> Result<Scheduler> {
-        let text = scheduler_config::adapt(configuration, &self.kubeconfig, extender)?;
+        let text = scheduler_config::adapt(configuration, &self.scheduler_kubeconfig, extender)?;
         let file = self.workspace.fresh_path("kube-scheduler-config", "yaml");
         std::fs::write(&file, text).context("cannot write the scheduler's configuration")?;
         Scheduler::start(&self.binaries, &self.workspace, &file).await
     }
 
-    /// Starts Berth against this cluster and waits until it is ready.
+    /// Starts Berth against this cluster, under an account with exactly the rights that are shipped, and waits until it is
+    /// ready.
     pub async fn start_berth(&self, options: BerthOptions<'_>) -> Result<BerthProcess> {
-        BerthProcess::start(&self.workspace, &self.kubeconfig, options).await
+        BerthProcess::start(&self.workspace, &self.berth_kubeconfig, options).await
     }
 
     /// How long kube-apiserver and etcd have been on a processor so far.

@@ -38,7 +38,7 @@ fn findings(output: &Output) -> Result<Vec<(String, String)>> {
 
 #[tokio::test]
 async fn missing_permissions_and_labels_are_found() -> Result<()> {
-    let options = Options { controllers: false, kubelets: false, rbac: true, ..Options::default() };
+    let options = Options { controllers: false, kubelets: false, ..Options::default() };
     ControlPlane::run(options, async |plane| {
         let client = plane.client();
         let doctor = async |more: &[&str]| {

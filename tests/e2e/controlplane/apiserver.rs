@@ -17,6 +17,9 @@ const READY_LIMIT: Duration = Duration::from_secs(90);
 /// An administrator's.
 pub const TOKEN: &str = "test-only";
 
+/// Users that may do only what roles allow; their tokens are their names.
+pub const USERS: [&str; 2] = [super::account::BERTH, super::account::SCHEDULER];
+
 pub struct ApiServer {
     program: PathBuf,
     args: Vec<String>,
@@ -31,11 +34,8 @@ impl ApiServer {
         workspace: &Workspace,
         authority: &Authority,
         etcd: &Etcd,
-        rbac: bool,
     ) -> Result<Self> {
-        let mut shared = shared_args(workspace, authority, etcd)?;
-        let authorizer = if rbac { "RBAC" } else { "AlwaysAllow" };
-        shared.push(format!("--authorization-mode={authorizer}"));
+        let shared = shared_args(workspace, authority, etcd)?;
         on_free_ports(async |[port]| {
             let mut args = shared.clone();
             args.push(format!("--secure-port={port}"));
@@ -114,12 +114,15 @@ current-context: test
 }
 
 fn shared_args(workspace: &Workspace, authority: &Authority, etcd: &Etcd) -> Result<Vec<String>> {
-    let tokens = workspace.write("tokens.csv", &format!("{TOKEN},admin,admin,system:masters\n"))?;
+    let users = USERS.map(|user| format!("{user},{user},{user}\n")).concat();
+    let tokens = workspace.write("tokens.csv", &format!("{TOKEN},admin,admin,system:masters\n{users}"))?;
     let identity = authority.issue(workspace, "kube-apiserver")?;
     let signing_key = service_account_key(workspace)?;
     Ok(vec![
         format!("--etcd-servers={}", etcd.url),
         "--bind-address=127.0.0.1".to_owned(),
+        // Administrators may do everything, Berth and kube-scheduler what their roles allow.
+        "--authorization-mode=RBAC".to_owned(),
         format!("--cert-dir={}", workspace.path("apiserver").display()),
         format!("--tls-cert-file={}", identity.certificate.display()),
         format!("--tls-private-key-file={}", identity.key.display()),

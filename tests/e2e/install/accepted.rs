@@ -14,7 +14,7 @@ use crate::progress::report;
 
 #[tokio::test]
 async fn manifests_and_chart_are_accepted_with_restricted_pod_security() -> Result<()> {
-    let options = Options { controllers: false, kubelets: false, rbac: true, ..Options::default() };
+    let options = Options { controllers: false, kubelets: false, ..Options::default() };
     ControlPlane::run(options, async |plane| {
         let binaries = Binaries::locate().await?;
         let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": NAMESPACE,

@@ -98,7 +98,7 @@ async fn berth_needs_each_of_its_rights_and_no_other() -> Result<()> {
         rights.iter().cloned().partition(|right| right.kind().is_some());
     ensure!(reading.len() == 2 * Kind::ALL.len(), "the role lets Berth read more than it watches");
 
-    let options = Options { controllers: false, rbac: true, ..Options::default() };
+    let options = Options { controllers: false, ..Options::default() };
     ControlPlane::run(options, async |plane| {
         for kind in Kind::ALL.into_iter().filter(|kind| !kind.is_built_in()) {
             let (group, name, plural) = (kind.group(), kind.label(), kind.plural());

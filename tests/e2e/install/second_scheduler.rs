@@ -42,7 +42,7 @@ fn load(wave: usize, waves: usize) -> Vec<Pod> {
 
 #[tokio::test]
 async fn the_second_scheduler_survives_its_leader_and_its_own_absence() -> Result<()> {
-    let options = Options { controllers: false, rbac: true, ..Options::default() };
+    let options = Options { controllers: false, ..Options::default() };
     ControlPlane::run(options, async |plane| {
         let rendering = kustomized(&Binaries::locate().await?, "second-scheduler")?;
         let file = plane.workspace().write("second-scheduler.yaml", &rendering)?;
