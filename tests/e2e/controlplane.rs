@@ -59,6 +59,8 @@ pub struct Options {
     pub leader_worker_sets: bool,
     /// Let accounts do only what roles allow; administrators may do everything either way.
     pub rbac: bool,
+    /// A further version of Kubernetes, where it brings components of its own: [`Binaries::of_version`].
+    pub version: Option<&'static str>,
     /// How long the test may take once the cluster is up. Used by [`ControlPlane::run`].
     pub limit: Duration,
 }
@@ -70,6 +72,7 @@ impl Default for Options {
             kubelets: true,
             leader_worker_sets: false,
             rbac: false,
+            version: None,
             limit: Duration::from_mins(5),
         }
     }
@@ -106,7 +109,7 @@ impl ControlPlane {
     /// Dropping the result ends it and keeps the logs: see [`ControlPlane::finish`].
     pub async fn start(options: Options) -> Result<Self> {
         let turn = TURN.lock().await;
-        let binaries = Binaries::locate().await?;
+        let binaries = Binaries::of_version(options.version).await?;
         let started = Instant::now();
         let workspace = Workspace::create()?;
         let authority = Authority::create(&workspace)?;
