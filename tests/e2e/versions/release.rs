@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use crate::controlplane::{ControlPlane, Scheduler};
-use crate::metrics_text::Metrics;
 
 /// One kube-scheduler, and the API server that it works against.
 #[derive(Debug)]
@@ -39,13 +38,11 @@ impl Release {
     pub async fn ensure_runs(&self, plane: &ControlPlane, scheduler: &Scheduler) -> Result<()> {
         let apiserver = plane.client().apiserver_version().await?.git_version;
         ensure!(apiserver == self.apiserver, "the API server is {apiserver}, not {}", self.apiserver);
-        let metrics = Metrics::parse(&scheduler.metrics().await?)?;
-        let labels = [("git_version", self.scheduler.as_str())];
-        ensure!(
-            metrics.sum("kubernetes_build_info", &labels) == 1.0,
-            "kube-scheduler does not say that it is {}",
-            self.scheduler
-        );
+        let metrics = scheduler.metrics().await?;
+        let build = metrics.lines().find(|line| line.starts_with("kubernetes_build_info{"));
+        let build = build.context("kube-scheduler does not say how it was built")?;
+        let version = format!("git_version=\"{}\"", self.scheduler);
+        ensure!(build.contains(&version), "kube-scheduler is not {}: {build}", self.scheduler);
         Ok(())
     }
 }
