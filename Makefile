@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check docs unit e2e campaign rate cost bench deny controlplane prometheus image image-test record clean
+.PHONY: help demo build test check docs unit e2e versions campaign rate cost bench deny controlplane prometheus image image-test record clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ unit: ## All tests that need no control plane
 
 e2e: controlplane prometheus ## End-to-end tests against a real control plane
 	cargo test --test e2e
+
+versions: ## The end-to-end smoke with every kube-scheduler in docs/compatibility.md, 1.34 to 1.37
+	tests/controlplane/build 1.34 1.35
+	cargo test --test e2e -- --include-ignored --show-output versions::
 
 rate: build controlplane ## Pods per second of groups on 5,000 nodes: Berth against kube-scheduler alone
 	BERTH_BINARY=$(CURDIR)/target/release/berth cargo test --test e2e -- --ignored --nocapture rate::

@@ -144,10 +144,11 @@ fn quoted(page: &str) -> Vec<String> {
 }
 
 /// Pages that name tests and metrics.
-const POINTING: [&str; 9] = [
+const POINTING: [&str; 10] = [
     "README.md",
     "SECURITY.md",
     "docs/architecture.md",
+    "docs/compatibility.md",
     "docs/operate.md",
     "docs/production-readiness.md",
     "docs/runbook.md",
@@ -187,4 +188,28 @@ fn docs_point_to_tests_metrics_and_reason_codes_that_exist() {
             "an answer without proof: {row}"
         );
     }
+}
+
+/// The version of Kubernetes that a module of the test bed is built from, such as `1.36.4`.
+fn pinned(module: &str) -> String {
+    let module = root().join("tests/controlplane").join(module).join("go.mod");
+    let text = std::fs::read_to_string(&module).expect("a go.mod");
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes v"));
+    line.and_then(|rest| rest.split(' ').next()).expect("a version of Kubernetes").to_owned()
+}
+
+#[test]
+fn the_versions_in_the_docs_are_those_that_are_built() {
+    let folder = root().join("tests/controlplane/versions");
+    let further = std::fs::read_dir(folder).expect("the further versions").map(|entry| {
+        let name = entry.expect("a folder").file_name();
+        pinned(&format!("versions/{}", name.to_string_lossy()))
+    });
+    let mut built: Vec<_> = further.chain([pinned(".")]).collect();
+    built.sort();
+    let page = std::fs::read_to_string(root().join("docs/compatibility.md")).expect("the page");
+    let table = page.split("| kube-scheduler |").nth(1).and_then(|rest| rest.split("\n\n").next());
+    let rows = table.expect("the table of versions").lines().skip(2);
+    let told: Vec<_> = rows.map(|row| row.split('|').nth(1).unwrap_or_default().trim()).collect();
+    assert_eq!(told, built, "docs/compatibility.md and the modules in tests/controlplane");
 }

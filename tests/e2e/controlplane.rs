@@ -58,13 +58,21 @@ pub struct Options {
     pub kubelets: bool,
     /// Run the `LeaderWorkerSet` controller, which needs the other controllers.
     pub leader_worker_sets: bool,
+    /// A further version of Kubernetes, where it brings components of its own: [`Binaries::of_version`].
+    pub version: Option<&'static str>,
     /// How long the test may take once the cluster is up. Used by [`ControlPlane::run`].
     pub limit: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { controllers: true, kubelets: true, leader_worker_sets: false, limit: Duration::from_mins(5) }
+        Self {
+            controllers: true,
+            kubelets: true,
+            leader_worker_sets: false,
+            version: None,
+            limit: Duration::from_mins(5),
+        }
     }
 }
 
@@ -101,7 +109,7 @@ impl ControlPlane {
     /// Dropping the result ends it and keeps the logs: see [`ControlPlane::finish`].
     pub async fn start(options: Options) -> Result<Self> {
         let turn = TURN.lock().await;
-        let binaries = Binaries::locate().await?;
+        let binaries = Binaries::of_version(options.version).await?;
         let started = Instant::now();
         let workspace = Workspace::create()?;
         let authority = Authority::create(&workspace)?;

@@ -24,3 +24,4 @@ mod recording;
 mod scheduling;
 mod smoke;
 mod spreading;
+mod versions;

@@ -10,10 +10,10 @@
 mod budgets;
 mod gate_off;
 mod group_sizes;
-mod groups;
+pub mod groups;
 pub mod play;
 mod room_kept;
-mod scenario;
+pub mod scenario;
 pub mod setup;
 mod spread_limits;
-mod stage;
+pub mod stage;

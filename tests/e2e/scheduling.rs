@@ -47,6 +47,19 @@ pub async fn ensure_cache_is_right(berth: &BerthProcess, at_least: u64) -> Resul
     }
 }
 
+/// Berth could read every call and object that it was sent, and had an answer.
+pub fn ensure_all_understood(metrics: &Metrics) -> Result<()> {
+    for name in [
+        "berth_bad_requests_total",
+        "berth_shed_requests_total",
+        "berth_panics_total",
+        "berth_undecodable_objects_total",
+    ] {
+        ensure!(metrics.sum(name, &[]) == 0.0, "{name} is not 0");
+    }
+    Ok(())
+}
+
 /// 1,000 pods on 200 nodes, scheduled through Berth; what must hold however the two are connected.
 async fn schedule_a_thousand(
     plane: &ControlPlane,
@@ -74,14 +87,7 @@ async fn schedule_a_thousand(
     let bound = metrics.sum("berth_bindings_total", &[("result", "bound")]);
     ensure!(bound == 1000.0, "Berth bound {bound} pods");
     ensure!(calls.bind == 1000.0 && calls.filter >= 1000.0 && calls.prioritize >= 1000.0, "{calls:?}");
-    for name in [
-        "berth_bad_requests_total",
-        "berth_shed_requests_total",
-        "berth_panics_total",
-        "berth_undecodable_objects_total",
-    ] {
-        ensure!(metrics.sum(name, &[]) == 0.0, "{name} is not 0");
-    }
+    ensure_all_understood(&metrics)?;
     ensure!(metrics.sum("berth_cache_objects", &[("kind", "Pod")]) >= 1000.0);
     ensure!(metrics.sum("berth_cache_objects", &[("kind", "Node")]) == 200.0);
     Ok(calls)

@@ -12,7 +12,7 @@ use crate::fixtures::{PodBuilder, node};
 pub struct MembersAndSingles;
 
 /// With Berth: the lower-priority one of the single pods goes, and the group lives.
-const SPARED: Fate = Fate {
+pub const SPARED: Fate = Fate {
     evicted: &["single-4"],
     landed: &[
         ("urgent", "node-4"),
@@ -27,7 +27,7 @@ const SPARED: Fate = Fate {
 pub const HIT: Fate = Fate { evicted: &["llm-0"], landed: &[("urgent", "node-0"), ("single-4", "node-4")] };
 
 /// Of six candidates, five that a better one outranks.
-const CANDIDATES: [(&str, f64); 3] = [("kept", 1.0), ("outranked", 5.0), ("refused", 0.0)];
+pub const CANDIDATES: [(&str, f64); 3] = [("kept", 1.0), ("outranked", 5.0), ("refused", 0.0)];
 
 impl Scenario for MembersAndSingles {
     fn cluster(&self) -> Cluster {

@@ -67,7 +67,8 @@ pub async fn play(setup: &Setup, scenario: &impl Scenario) -> Result<Played> {
     played.context("nothing was played")
 }
 
-async fn build(client: &Client, cluster: &Cluster) -> Result<()> {
+/// Everybody runs, and budgets are counted, when it returns.
+pub async fn build(client: &Client, cluster: &Cluster) -> Result<()> {
     let classes = PRIORITIES.map(|priority| priority_class(&class_of(priority), priority));
     create_all(client, &classes).await?;
     create_all(client, &cluster.nodes).await?;

@@ -22,9 +22,9 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// The processes end with it.
 pub struct Stage {
     client: Client,
-    scheduler: Scheduler,
-    berth: Option<BerthProcess>,
-    watch: BindingsWatch,
+    pub scheduler: Scheduler,
+    pub berth: Option<BerthProcess>,
+    pub watch: BindingsWatch,
 }
 
 impl Stage {
