@@ -115,6 +115,7 @@ impl App {
         let admin_encryption = encrypted(ClientCertificates::NotAsked).filter(|_| !admin_is_local);
         let verbs_endpoint = Endpoint::bind("verbs", options.listen, verbs_encryption, &server).await?;
         let admin_endpoint = Endpoint::bind("admin", options.admin_listen, admin_encryption, &server).await?;
+        let admin_endpoint = admin_endpoint.for_strangers();
         let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
 
         let shared = Shared::new(config)?;

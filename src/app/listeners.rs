@@ -1,6 +1,7 @@
 //! Where requests come in: addresses, their certificates, and who answers there.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use futures::FutureExt;
@@ -21,7 +22,11 @@ pub(super) struct Endpoint {
     socket: TcpListener,
     address: SocketAddr,
     encryption: Option<Encryption>,
+    is_for_strangers: bool,
 }
+
+/// For how long somebody who has shown no certificate may keep a connection that is not used.
+const IDLE_STRANGER: Duration = Duration::from_secs(15);
 
 impl Endpoint {
     /// Takes the address. Without `encryption` it is served in plain text, which is refused where others can reach it unless
@@ -40,7 +45,12 @@ impl Endpoint {
         }
         let socket = listener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         let address = socket.local_addr()?;
-        Ok(Self { name, socket, address, encryption })
+        Ok(Self { name, socket, address, encryption, is_for_strangers: false })
+    }
+
+    /// Says that those come in here of whom nothing is known beforehand, unless only this machine reaches it.
+    pub(super) fn for_strangers(self) -> Self {
+        Self { is_for_strangers: !is_loopback(self.address), ..self }
     }
 
     /// The address, with the port that was picked where 0 was asked for.
@@ -59,11 +69,16 @@ impl Endpoint {
         H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Answer> + Send + 'static,
     {
+        let (most, idle) = (settings.limits.max_connections, settings.timeouts.idle.0);
+        // Where anybody may come who reaches it, nobody takes the places of the kubelet's probes by opening connections.
+        let (idle, of_one_peer) =
+            if self.is_for_strangers { (idle.min(IDLE_STRANGER), most.div_ceil(16)) } else { (idle, most) };
         let listening = Listening {
             name: self.name,
             encryption: self.encryption,
-            idle: settings.timeouts.idle.0,
-            max_connections: settings.limits.max_connections,
+            idle,
+            max_connections: most,
+            max_of_one_peer: of_one_peer,
             drain: settings.timeouts.drain.0,
         };
         let socket = self.socket;

@@ -62,8 +62,10 @@ impl AdminService {
                 _ => json(StatusCode::NOT_FOUND, problem("no such endpoint; / lists them")),
             },
             _ => {
-                let mut answer = json(StatusCode::METHOD_NOT_ALLOWED, problem("use GET"));
-                answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
+                let allowed = if path == "/debug/loglevel" { "GET, HEAD, PUT" } else { "GET, HEAD" };
+                let told = format!("this endpoint takes {allowed}");
+                let mut answer = json(StatusCode::METHOD_NOT_ALLOWED, problem(&told));
+                answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
                 answer
             }
         }

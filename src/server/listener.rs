@@ -1,5 +1,7 @@
 //! Accepts connections and serves requests on them until told to stop.
 
+mod peers;
+
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -18,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc, watch};
 
+use self::peers::Peers;
 use super::Answer;
 use super::tls::{Certificates, ClientCertificates};
 use crate::metrics::{Registry, create_series};
@@ -33,6 +36,7 @@ const MAX_STREAMS: u32 = 4096;
 #[derive(Clone, Debug)]
 pub struct ConnectionMetrics {
     connections: IntCounterVec,
+    connections_refused: IntCounterVec,
     connections_open: IntGaugeVec,
 }
 
@@ -41,9 +45,15 @@ impl ConnectionMetrics {
     pub fn register(registry: &Registry, listeners: &[&'static str]) -> Result<Self, prometheus::Error> {
         let metrics = Self {
             connections: registry.counter("connections_total", "TCP connections accepted.", &["listener"])?,
+            connections_refused: registry.counter(
+                "connections_refused_total",
+                "TCP connections closed at once, because too many were open.",
+                &["listener"],
+            )?,
             connections_open: registry.gauge("connections_open", "TCP connections open.", &["listener"])?,
         };
         create_series(&metrics.connections, listeners.iter().map(|name| [*name]));
+        create_series(&metrics.connections_refused, listeners.iter().map(|name| [*name]));
         create_series(&metrics.connections_open, listeners.iter().map(|name| [*name]));
         Ok(metrics)
     }
@@ -60,6 +70,8 @@ pub struct Listening {
     pub idle: Duration,
     /// Most connections at once.
     pub max_connections: usize,
+    /// Most connections of one peer.
+    pub max_of_one_peer: usize,
     /// How long requests under way may take once told to stop.
     pub drain: Duration,
 }
@@ -106,12 +118,13 @@ pub async fn serve<H, F>(
     // Nothing is ever sent: it ends when the last connection has dropped its sender.
     let (connection_open, mut connections_end) = mpsc::channel::<Infallible>(1);
     let places = Arc::new(Semaphore::new(listening.max_connections));
+    let peers = Peers::with_most(listening.max_of_one_peer);
     let accepted = metrics.connections.with_label_values(&[listening.name]);
     let open = metrics.connections_open.with_label_values(&[listening.name]);
     loop {
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             accept = listener.accept() => match accept {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // Mostly a lack of file descriptors: pause rather than spin.
                     tracing::warn!(listener = listening.name, %error, "connection not accepted");
@@ -122,8 +135,11 @@ pub async fn serve<H, F>(
             () = told_to(&mut stop) => break,
         };
         accepted.inc();
-        let Ok(place) = places.clone().try_acquire_owned() else {
-            tracing::warn!(listener = listening.name, "connection closed: too many are open");
+        let free = places.clone().try_acquire_owned().ok();
+        let Some(place) = free.and_then(|place| Some((place, peers.place_for(peer.ip())?))) else {
+            // Counted, and said to who looks closely: whoever opens them by the thousand must not fill the log too.
+            metrics.connections_refused.with_label_values(&[listening.name]).inc();
+            tracing::debug!(listener = listening.name, %peer, "connection closed: too many are open");
             continue;
         };
         let (listening, handle) = (listening.clone(), handle.clone());

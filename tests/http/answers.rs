@@ -163,7 +163,7 @@ fn the_admin_port_tells_what_is_inside() {
     }
     let mut connection = crate::support::raw_http::Connection::open(berth.admin).expect("a connection");
     let wrong = connection.ask(post("/metrics", "")).expect("an answer");
-    assert_eq!((wrong.status, wrong.header("allow")), (405, Some("GET")));
+    assert_eq!((wrong.status, wrong.header("allow")), (405, Some("GET, HEAD")));
     assert_eq!(connection.ask(get("/livez")).expect("the connection is kept").status, 200);
 }
 

@@ -41,3 +41,19 @@ fn more_connections_than_allowed_are_closed() {
         berth.connect().ask(crate::support::raw_http::post("/filter", &body)).is_ok_and(|a| a.status == 200)
     });
 }
+
+#[test]
+fn nobody_takes_all_connections_of_an_admin_port_that_others_reach() {
+    // A sixteenth of them for each peer: the probes of a kubelet come from another address than whoever floods the port.
+    let berth = Running::start_open_to_all("server: {insecure: true, limits: {maxConnections: 32}}\n");
+    let open = || Connection::open(berth.admin).expect("a connection");
+    let mut kept: Vec<Connection> = (0..2).map(|_| open()).collect();
+    for connection in &mut kept {
+        assert_eq!(connection.ask(crate::support::raw_http::get("/livez")).expect("an answer").status, 200);
+    }
+    assert!(open().ends(), "the third of one peer is closed at once");
+    drop(kept);
+    until_true("a place is free again", || {
+        open().ask(crate::support::raw_http::get("/livez")).is_ok_and(|answer| answer.status == 200)
+    });
+}

@@ -30,11 +30,24 @@ impl Running {
     }
 
     pub fn start_with(directory: TempDir, config: PathBuf, source: Source) -> Self {
+        Self::start_on(Ipv4Addr::LOCALHOST, directory, config, source)
+    }
+
+    /// With the admin port on another address than loopback's.
+    pub fn start_open_to_all(config: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let file = directory.path().join("berth.yaml");
+        std::fs::write(&file, format!("{CONFIG_HEAD}{config}")).expect("a written configuration");
+        Self::start_on(Ipv4Addr::UNSPECIFIED, directory, file, Source::SnapshotText(SNAPSHOT.to_owned()))
+    }
+
+    fn start_on(admin: Ipv4Addr, directory: TempDir, config: PathBuf, source: Source) -> Self {
         let runtime = Runtime::new().expect("a runtime");
-        let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let options = Options { config: Some(config), source, listen: free, admin_listen: free };
+        let [listen, admin_listen] = [Ipv4Addr::LOCALHOST, admin].map(|host| SocketAddr::from((host, 0)));
+        let options = Options { config: Some(config), source, listen, admin_listen };
         let app = runtime.block_on(App::start(options, None)).expect("Berth starts");
-        Self { verbs: app.verbs_address, admin: app.admin_address, runtime, app: Some(app), directory }
+        let admin = SocketAddr::from((Ipv4Addr::LOCALHOST, app.admin_address.port()));
+        Self { verbs: app.verbs_address, admin, runtime, app: Some(app), directory }
     }
 
     /// A new connection to the verbs.

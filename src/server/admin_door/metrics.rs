@@ -34,7 +34,10 @@ impl AdminMetrics {
         };
         for path in PATHS.into_iter().chain([OTHER]) {
             let usual = if path == OTHER { "404" } else { "200" };
-            create_series(&metrics.requests, [usual, "401", "403", "503"].map(|code| [path, code]));
+            create_series(
+                &metrics.requests,
+                [usual, "401", "403", "405", "500", "503"].map(|code| [path, code]),
+            );
         }
         create_series(&metrics.refused, Refusal::LABELS.map(|why| [why]));
         Ok(metrics)
