@@ -1,5 +1,6 @@
 //! The admin port off loopback: the real API server says who may ask.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::berth_process::{BerthOptions, BerthProcess};
 use crate::controlplane::{ControlPlane, HttpsProbe, Options};
+use crate::install::account::account_with;
 use crate::progress::report;
 use crate::scheduling::berth;
 
@@ -49,6 +51,60 @@ where
     Ok(())
 }
 
+/// A configuration with a certificate.
+fn encrypted(plane: &ControlPlane) -> Result<PathBuf> {
+    let identity = plane.authority().issue(plane.workspace(), "berth")?;
+    plane.workspace().write(
+        "berth.yaml",
+        &format!(
+            "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nserver:\n  tls:\n    \
+             certFile: {}\n    keyFile: {}\n",
+            identity.certificate.display(),
+            identity.key.display(),
+        ),
+    )
+}
+
+/// What Berth needs for reviews is what is shipped for them: with it the scraper is let in, without any part of it nobody is.
+#[tokio::test]
+async fn reviews_take_exactly_the_rights_that_are_shipped() -> Result<()> {
+    let rules_of = |file: &str| -> Result<Vec<Value>> {
+        let objects: Vec<Value> = serde_saphyr::from_multiple(file)?;
+        let roles = objects.iter().filter(|object| object["kind"] == "ClusterRole");
+        Ok(roles.flat_map(|role| role["rules"].as_array().cloned().unwrap_or_default()).collect())
+    };
+    let own = rules_of(include_str!("../../deploy/kustomize/base/cluster-role.yaml"))?;
+    let reviews = rules_of(include_str!("../../deploy/kustomize/components/admin-access/reviews.yaml"))?;
+    ensure!(reviews.len() == 2, "other rules than those tried: {reviews:?}");
+    let options = Options { controllers: false, kubelets: false, ..Options::default() };
+    ControlPlane::run(options, async |plane| {
+        let scraper = account(&plane.client(), "scraper", &["get"], &["/metrics"]).await?;
+        let config = encrypted(plane)?;
+        for (name, without, lets_in) in [
+            ("whole", None, true),
+            ("no-token-reviews", Some(0), false),
+            ("no-access-reviews", Some(1), false),
+        ] {
+            let kept =
+                reviews.iter().enumerate().filter(|(at, _)| Some(*at) != without).map(|(_, rule)| rule);
+            let rules: Vec<_> = own.iter().chain(kept).cloned().collect();
+            let kubeconfig = account_with(plane, name, &rules).await?;
+            let options = BerthOptions { admin_host: "0.0.0.0", ..berth().config(&config) };
+            let mut berth = BerthProcess::start_unready(plane.workspace(), &kubeconfig, options).await?;
+            let port = berth.admin_address().port();
+            let probe = HttpsProbe::new(port, None)?;
+            berth.process().wait_ready(MINUTE, async |_| probe.get("/readyz").await).await?;
+            // This client tries again for as long as it is told 503, so it does not come to an end.
+            let probe = HttpsProbe::new(port, Some(&scraper))?;
+            let answer = tokio::time::timeout(Duration::from_secs(4), probe.ask("GET", "/metrics", "")).await;
+            let let_in = matches!(&answer, Ok(Ok((200, _))));
+            ensure!(let_in == lets_in, "{name}: {answer:?}");
+        }
+        Ok(())
+    })
+    .await
+}
+
 #[tokio::test]
 async fn off_loopback_the_api_server_says_who_may_ask() -> Result<()> {
     let options = Options { controllers: false, kubelets: false, ..Options::default() };
@@ -58,16 +114,7 @@ async fn off_loopback_the_api_server_says_who_may_ask() -> Result<()> {
         let operator = account(&client, "operator", &["get", "put"], &["/*"]).await?;
         let guest = account(&client, "guest", &[], &[]).await?;
 
-        let identity = plane.authority().issue(plane.workspace(), "berth")?;
-        let config = plane.workspace().write(
-            "berth.yaml",
-            &format!(
-                "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\nserver:\n  tls:\n    \
-                 certFile: {}\n    keyFile: {}\n",
-                identity.certificate.display(),
-                identity.key.display(),
-            ),
-        )?;
+        let config = encrypted(plane)?;
         let options = BerthOptions { admin_host: "0.0.0.0", ..berth().config(&config) };
         let mut berth = BerthProcess::start_unready(plane.workspace(), plane.kubeconfig(), options).await?;
         let port = berth.admin_address().port();

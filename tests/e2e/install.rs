@@ -2,10 +2,11 @@
 //! scheduler made from them works.
 
 mod accepted;
-mod account;
+pub mod account;
 mod chart;
 mod custom_kinds;
 mod permissions;
 mod rendering;
 mod replica;
+mod scheduler_rights;
 mod second_scheduler;
