@@ -36,6 +36,12 @@
     httpGet: {path: /livez, port: admin, scheme: {{ $scheme }}}
     periodSeconds: 10
     timeoutSeconds: 5
+  {{- if $remote }}
+  # Until every kube-proxy has heard that this pod is leaving, new connections still come here.
+  lifecycle:
+    preStop:
+      sleep: {seconds: 5}
+  {{- end }}
   resources: {{ toYaml .Values.resources | nindent 4 }}
   securityContext: {{ toYaml .Values.securityContext | nindent 4 }}
   volumeMounts:
