@@ -237,7 +237,7 @@ fn pods_that_were_turned_away_hear_of_room_that_is_given_up() {
         if conflict {
             api.refuse_second_patch(409);
         }
-        let berth = start(&api, "replicaGroups: {reservationTtl: 2s}\n");
+        let berth = start(&api, "replicaGroups: {reservationTtl: 5s}\n");
         until_ready(&berth);
         until_true("room is kept", || berth.count("berth_reserved_slots") == 1);
         let answer = berth.post("/filter", json!({"Pod": waits, "NodeNames": ["b"]}).to_string());
