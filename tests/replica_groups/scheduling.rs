@@ -125,6 +125,10 @@ impl World<'_> {
         };
         assert_eq!(bound, status == StatusCode::CREATED, "{uid}: {status}");
         self.note(|| format!("bind {uid} -> {node}: {status}, done: {done}"));
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            // It may have been done: Berth has to count on it for as long as on an offer.
+            self.offers.insert(uid.clone(), self.now);
+        }
         if done {
             if is_late {
                 self.excuse_late_bind(&pod, &node);

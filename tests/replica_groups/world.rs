@@ -104,6 +104,22 @@ impl<'a> World<'a> {
         Occupancy::new(&self.truth, self.assumed())
     }
 
+    /// The same when all that is under way has come to its end: a member is not bound apart from those of its group that run, as
+    /// far as Berth has heard of them.
+    pub fn occupancy_to_come(&self) -> Occupancy {
+        let is_to_be_declined = |pod: &Pod, node: &str| {
+            let Some(part) = &pod.part else { return false };
+            let (level, node) = (self.truth.set_of(part.group).required, self.truth.nodes.get(node));
+            let Some((level, node)) = level.zip(node) else { return false };
+            let mut running = self.truth.running_members(part.group).map(|(_, place)| place).peekable();
+            running.peek().is_some()
+                && !self.watch.hides(part.group)
+                && running.all(|place| place.domain(level) != node.domain(level))
+        };
+        let kept = self.assumed().filter(|(pod, node)| !is_to_be_declined(pod, node));
+        Occupancy::new(&self.truth, kept)
+    }
+
     /// Pods under way that are still there to be bound, with the node each is meant for.
     pub fn assumed(&self) -> impl Iterator<Item = (&Pod, &str)> {
         self.attempts.iter().filter_map(|attempt| self.to_be_bound(attempt))

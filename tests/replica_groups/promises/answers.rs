@@ -90,7 +90,7 @@ impl World<'_> {
         if record.excused {
             return Ok(());
         }
-        let (occupancy, around) = (self.occupancy(), around(&self.truth, level, nodes[0]));
+        let (occupancy, around) = (self.occupancy_to_come(), around(&self.truth, level, nodes[0]));
         let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).chain([pod]).collect();
         let rest = Crew::missing(&self.truth, part.group, &under_way);
         for node in nodes {

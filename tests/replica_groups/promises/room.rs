@@ -105,7 +105,7 @@ impl World<'_> {
         let rest = Crew::missing(&self.truth, group, &under_way);
         let place = self.placed_members(group).find_map(|(_, node)| self.truth.nodes.get(node))?;
         // The room of members that are leaving will be there when their successors are.
-        let occupancy = self.occupancy().without(|uid| self.is_leaving_member(uid, group));
+        let occupancy = self.occupancy_to_come().without(|uid| self.is_leaving_member(uid, group));
         let enough = rest.is_empty() || occupancy.packs(&rest, &around(&self.truth, level, place));
         (!enough).then(|| format!("group {group} in {:?} has no room for {rest:?}", place.domain(level)))
     }
