@@ -91,17 +91,22 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Whether the candidates may be a sample of the nodes that would do. kube-scheduler stops looking once it has found
-    /// enough, which are never fewer than this.
+    /// Whether the candidates may be a sample of the nodes that would do.
     pub fn may_be_sample(&self) -> bool {
-        const FEWEST: usize = 100;
-        self.candidates.len() >= FEWEST && self.candidates.len() < self.view.node_count()
+        may_be_sample(self.candidates.len(), self.view.node_count())
     }
 
     /// The pods that are taken to have left a candidate.
     pub fn evicted_from(&self, candidate: usize) -> &'a [Arc<Pod>] {
         self.evictions.get(candidate).map_or(&[], |candidate| candidate.victims.pods())
     }
+}
+
+/// Whether so many candidates may be a sample of the nodes that would do, of so many in all. kube-scheduler stops looking once it
+/// has found enough, which are never fewer than this.
+pub fn may_be_sample(candidates: usize, nodes: usize) -> bool {
+    const FEWEST: usize = 100;
+    candidates >= FEWEST && candidates < nodes
 }
 
 /// One rule of placement.

@@ -3,6 +3,7 @@
 //! Members of one group may have different reasons to wait, and are tried again and again in turn. So each thing is said of a
 //! group once in a while, and only so many different ones.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use crate::decision::{Decision, Reason};
 use crate::ledger::Reservation;
 use crate::model::group::recognition::names_topology;
 use crate::model::{GroupKey, Membership, Pod};
+use crate::policy::may_be_sample;
 use crate::policy::replica_group::agreement;
 use crate::view::View;
 
@@ -86,7 +88,7 @@ impl GroupEvents {
     }
 
     /// Filter answered for a pod.
-    pub fn filtered(&self, pod: &Pod, decision: &Decision, view: &View) {
+    pub fn filtered(&self, pod: &Pod, candidates: &[Cow<'_, str>], decision: &Decision, view: &View) {
         match &pod.group {
             Some(membership) => {
                 if let Some(overruled) = membership.overruled {
@@ -106,7 +108,7 @@ impl GroupEvents {
                 let domain = domain.as_ref().map(|(key, value)| format!("{key}={value}"));
                 self.tell(membership, pod, State::Placing(domain));
             }
-        } else if is_wedged(decision) {
+        } else if is_wedged(decision) && shows_all(pod, candidates, view.node_count()) {
             self.tell(membership, pod, State::Wedged);
         } else if let Some(reason) = decision.nearest_reason(REPLICA_GROUP) {
             self.tell(membership, pod, State::Waiting(reason));
@@ -224,12 +226,40 @@ fn is_wedged(decision: &Decision) -> bool {
     decision.rejections().all(is_elsewhere) && anchored
 }
 
+/// Whether kube-scheduler has shown every node that would do: not a sample, and not only the one that the pod is nominated to,
+/// which it tries first.
+fn shows_all(pod: &Pod, candidates: &[Cow<'_, str>], nodes: usize) -> bool {
+    let is_nominated_one = matches!(candidates, [only] if pod.nominated_node.as_deref() == Some(&**only));
+    !is_nominated_one && !may_be_sample(candidates.len(), nodes)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
     use std::time::{Duration, Instant};
 
-    use super::{MOST_SAID, QUIET, Said, State, is_wedged};
+    use super::{MOST_SAID, QUIET, Said, State, is_wedged, shows_all};
     use crate::decision::{Decision, Reason};
+    use crate::fixtures::pod;
+    use crate::model::Pod;
+
+    #[test]
+    fn who_sees_only_some_nodes_knows_nothing_of_the_others() {
+        let candidates =
+            |count: usize| -> Vec<Cow<'_, str>> { (0..count).map(|at| format!("n{at}").into()).collect() };
+        let waiting = pod("p").build();
+        let nominated = Pod { nominated_node: Some("n0".into()), ..waiting.clone() };
+        for (name, pod, count, expected) in [
+            ("all nodes", &waiting, 150, true),
+            ("few, for no others would do", &waiting, 3, true),
+            ("a sample", &waiting, 100, false),
+            ("one for another reason", &waiting, 1, true),
+            ("the nominated one alone", &nominated, 1, false),
+            ("the nominated one and others", &nominated, 2, true),
+        ] {
+            assert_eq!(shows_all(pod, &candidates(count), 150), expected, "{name}");
+        }
+    }
 
     #[test]
     fn a_group_is_wedged_when_no_candidate_is_in_the_domain_of_its_members() {

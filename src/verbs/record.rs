@@ -37,11 +37,11 @@ impl Verbs {
         if let Some(undecided) = decision.undecided() {
             self.record_undecided(called.key(), undecided);
             if undecided.may_last() {
-                self.group_events.filtered(pod, decision, snapshot.view());
+                self.group_events.filtered(pod, candidates, decision, snapshot.view());
             }
         } else {
             snapshot.engine().count(decision);
-            self.group_events.filtered(pod, decision, snapshot.view());
+            self.group_events.filtered(pod, candidates, decision, snapshot.view());
         }
         if let Some(node) = &decision.effects().nominate {
             self.nominations.ask_for(pod, node);

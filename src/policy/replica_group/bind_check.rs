@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use super::agreement::claim;
 use super::host_set::most_common;
 use super::other_groups::Exclusion;
-use crate::model::{Membership, Name, Pod};
+use crate::model::{GroupKey, Membership, Name, Pod};
 use crate::view::{HostDomain, View};
 
 /// Why a bind would break what groups are promised, if it would.
@@ -34,16 +35,17 @@ fn trespasses(pod: &Pod, node: &str, view: &View) -> bool {
         let mut members = view.placed_members(&own.group).filter(|member| member.uid != pod.uid);
         shared.is_some() && !members.any(|member| label_at(member, key) == shared)
     };
-    let minds_us = |stranger: &Pod| {
-        let key = stranger.group.as_ref().and_then(|theirs| Exclusion::key_against(theirs, own));
-        key.is_some_and(|key| meets(stranger, key))
+    // As filter has it: no member speaks for its group alone.
+    let minds_us = |group: &GroupKey| {
+        let claim = claim(view.placed_members(group)).filter(|(scope, _)| scope.covers(group, &own.group));
+        claim.is_some_and(|(_, key)| view.placed_members(group).any(|stranger| meets(stranger, key)))
     };
     let we_mind = |stranger: &Pod| {
         let key = stranger.group.as_ref().and_then(|theirs| Exclusion::key_against(own, theirs));
         !stranger.terminating && key.is_some_and(|key| meets(stranger, key))
     };
-    let mut exclusive = view.exclusive_groups().flat_map(|(_, members)| members);
-    exclusive.any(|stranger| minds_us(stranger))
+    let mut exclusive = view.exclusive_groups().filter(|(group, _)| **group != own.group);
+    exclusive.any(|(group, _)| minds_us(group))
         || own.topology.exclusive.is_some() && neighbours(own, &node.name, view).any(|pod| we_mind(pod))
 }
 
@@ -140,6 +142,12 @@ mod tests {
             ("the other one does", asking().build(), racks().with(alone(other("a1"))), true),
             ("nobody minds", asking().build(), racks().with(other("a1").build()), false),
             ("the other one is elsewhere", alone(asking()), racks().with(alone(other("b0"))), false),
+            (
+                "one of the others does, and another does not",
+                asking().build(),
+                racks().with(other("a1").build()).with(alone(member("h", 1, 2, 1).on("a1"))),
+                false,
+            ),
             (
                 "it is there already",
                 alone(asking()),
