@@ -87,8 +87,8 @@ pub enum ChoiceRule {
     Anchored,
     /// It was the only one.
     OnlyOne,
-    /// It needs fewer evictions.
-    FewerEvictions,
+    /// Its evictions cost less.
+    CheaperEvictions,
     /// The group is within one domain of its preferred topology there.
     Preferred,
     /// Fewer groups of the same set are near.

@@ -51,6 +51,65 @@ fn victims_only_where_the_whole_group_will_fit() {
 }
 
 #[test]
+fn a_group_evicts_in_the_rack_where_that_costs_least_whatever_it_is_called() {
+    let alike = || {
+        let mut scene = Scene::new().rack("a", 2).rack("b", 2);
+        for node in ["a-0", "a-1", "b-0", "b-1"] {
+            scene = scene.running(&single(&format!("on-{node}")), node);
+        }
+        scene.open()
+    };
+    let whole = group("whole", 2);
+    let with_group = |rack: &str| {
+        let other = if rack == "a" { "b" } else { "a" };
+        let scene = Scene::new().rack("a", 2).rack("b", 2);
+        let scene = (0..2).fold(scene, |scene, at| {
+            let node = format!("{rack}-{at}");
+            let member = with_spec(whole[at].clone(), "priority", json!(-1));
+            scene
+                .running(&member, &node)
+                .running(&single(&format!("on-{other}-{at}")), &format!("{other}-{at}"))
+        });
+        scene.open()
+    };
+    for name in ["g", "h", "k", "m"] {
+        let asking = &urgent(group(name, 2))[0];
+        for (dear, cheap) in [("a", "b"), ("b", "a")] {
+            let candidates = |racks: [&str; 2]| -> Vec<(String, String, i64)> {
+                let node = |rack: &str, at: usize| (format!("{rack}-{at}"), format!("on-{rack}-{at}"));
+                let all = racks.into_iter().flat_map(|rack| (0..2).map(move |at| (rack, at)));
+                all.map(|(rack, at)| {
+                    let (place, victim) = node(rack, at);
+                    (place, victim, i64::from(rack == dear))
+                })
+                .collect()
+            };
+            let stage = alike();
+            let named = candidates(["a", "b"]);
+            let uids: Vec<[&str; 1]> = named.iter().map(|(_, victim, _)| [&**victim]).collect();
+            let victims: Vec<(&str, &[&str], i64)> =
+                named.iter().zip(&uids).map(|((node, _, count), uid)| (&**node, &uid[..], *count)).collect();
+            let kept = stage.preempt_against_budgets(asking, &victims);
+            assert_eq!(kept, [format!("{cheap}-0"), format!("{cheap}-1")], "{name}: budgets in {dear}");
+
+            let stage = with_group(dear);
+            let member = |at: usize| [format!("whole-{at}")];
+            let single = |at: usize| [format!("on-{cheap}-{at}")];
+            let kept = stage.preempt(
+                asking,
+                &[
+                    (&format!("{dear}-0"), &[&member(0)[0]]),
+                    (&format!("{dear}-1"), &[&member(1)[0]]),
+                    (&format!("{cheap}-0"), &[&single(0)[0]]),
+                    (&format!("{cheap}-1"), &[&single(1)[0]]),
+                ],
+            );
+            assert_eq!(kept, [format!("{cheap}-0"), format!("{cheap}-1")], "{name}: a group runs in {dear}");
+        }
+    }
+}
+
+#[test]
 fn a_group_with_members_in_place_evicts_in_its_domain_only() {
     let members = urgent(group("g", 2));
     let stage = full().rack("home", 2).running(&members[0], "home-0").running(&single("x"), "home-1").open();

@@ -194,10 +194,20 @@ impl Stage {
 
     /// The candidates that preempt keeps, each with its victims.
     pub fn preempt(&self, pod: &Value, victims: &[(&str, &[&str])]) -> Vec<String> {
-        let meta =
-            |uids: &[&str]| json!({"Pods": uids.iter().map(|uid| json!({"UID": uid})).collect::<Vec<_>>()});
-        let map: serde_json::Map<_, _> =
-            victims.iter().map(|(node, uids)| ((*node).to_owned(), meta(uids))).collect();
+        let victims: Vec<_> = victims.iter().map(|(node, uids)| (*node, *uids, 0)).collect();
+        self.preempt_against_budgets(pod, &victims)
+    }
+
+    /// The same, with the number of disruption budgets that are violated on each node.
+    pub fn preempt_against_budgets(&self, pod: &Value, victims: &[(&str, &[&str], i64)]) -> Vec<String> {
+        let meta = |uids: &[&str], violations: i64| {
+            let pods: Vec<_> = uids.iter().map(|uid| json!({"UID": uid})).collect();
+            json!({"Pods": pods, "NumPDBViolations": violations})
+        };
+        let map: serde_json::Map<_, _> = victims
+            .iter()
+            .map(|(node, uids, violations)| ((*node).to_owned(), meta(uids, *violations)))
+            .collect();
         let answer = self.ask(Verb::Preempt, &json!({"Pod": pod, "NodeNameToMetaVictims": map}));
         answer["NodeNameToMetaVictims"].as_object().expect("a map").keys().cloned().collect()
     }

@@ -275,12 +275,18 @@ impl Member<'_, '_> {
         if let Some(intended) = search.intended.filter(fits) {
             return Some(intended);
         }
-        let mut open = vec![false; self.question.view.host_numbers()];
-        hosts.iter().flatten().for_each(|host| open[host.index()] = true);
-        match search.run(Assumption::LowerPriorityGone, Some(&open)) {
-            Outcome::Found(plan) => plan.domain,
-            Outcome::Undecided(_) | Outcome::None => None,
-        }
+        // As far as the member that asks tells: kube-scheduler counts violated budgets for it alone.
+        let violations = || self.question.evictions.iter().map(|candidate| candidate.budget_violations);
+        let least = violations().min().unwrap_or_default();
+        [least, i64::MAX].into_iter().find_map(|most| {
+            let mut open = vec![false; self.question.view.host_numbers()];
+            let possible = hosts.iter().zip(violations()).filter(|(_, violations)| *violations <= most);
+            possible.filter_map(|(host, _)| *host).for_each(|host| open[host.index()] = true);
+            match search.run(Assumption::LowerPriorityGone, Some(&open)) {
+                Outcome::Found(plan) => plan.domain,
+                Outcome::Undecided(_) | Outcome::None => None,
+            }
+        })
     }
 }
 

@@ -4,12 +4,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::decision::ChoiceRule;
 use crate::model::{GroupKey, Name};
+use crate::policy::preemption::Cost;
 
 /// What choosing a domain costs. Compared field by field, in this order; less is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
-    /// 1. Lower-priority pods that would have to leave.
-    pub evictions: usize,
+    /// 1. What it costs that lower-priority pods leave, if they have to.
+    pub evictions: Option<Cost>,
     /// 2. Whether the group would be in several domains of its preferred topology.
     pub beyond_preferred: bool,
     /// 3. Groups of the same set in the wider domain around it.
@@ -24,7 +25,7 @@ impl Rank {
     /// By which rule this one is better than the next.
     pub fn rule_against(&self, next: &Rank) -> ChoiceRule {
         if self.evictions != next.evictions {
-            ChoiceRule::FewerEvictions
+            ChoiceRule::CheaperEvictions
         } else if self.beyond_preferred != next.beyond_preferred {
             ChoiceRule::Preferred
         } else if self.groups_of_set != next.groups_of_set {
@@ -48,14 +49,30 @@ pub fn hash(group: &GroupKey, domains: [Option<&Name>; 2]) -> u64 {
 mod tests {
     use super::Rank;
     use crate::decision::ChoiceRule;
+    use crate::policy::preemption::Cost;
 
-    const BASE: Rank = Rank { evictions: 1, beyond_preferred: true, groups_of_set: 1, left_over: 1, hash: 1 };
+    const COST: Cost = Cost { budget_violations: 0, groups_lost: 1, highest_priority: 0, pods_lost: 1 };
+    const BASE: Rank =
+        Rank { evictions: Some(COST), beyond_preferred: true, groups_of_set: 1, left_over: 1, hash: 1 };
 
     #[test]
     fn each_criterion_outweighs_all_that_follow() {
         let worst = Rank { left_over: 99, hash: 99, ..BASE };
         for (name, better, rule) in [
-            ("fewer evictions", Rank { evictions: 0, groups_of_set: 9, ..worst }, ChoiceRule::FewerEvictions),
+            (
+                "no evictions",
+                Rank { evictions: None, groups_of_set: 9, ..worst },
+                ChoiceRule::CheaperEvictions,
+            ),
+            (
+                "no group is lost",
+                Rank {
+                    evictions: Some(Cost { groups_lost: 0, pods_lost: 9, ..COST }),
+                    groups_of_set: 9,
+                    ..worst
+                },
+                ChoiceRule::CheaperEvictions,
+            ),
             (
                 "one preferred domain",
                 Rank { beyond_preferred: false, groups_of_set: 9, ..worst },

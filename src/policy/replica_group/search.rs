@@ -31,6 +31,7 @@ use crate::decision::ChoiceRule;
 use crate::ledger::Reservation;
 use crate::model::{Name, Pod, Uid};
 use crate::policy::Budget;
+use crate::policy::preemption::Cost;
 use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 
 /// What the operator decides for all groups.
@@ -291,7 +292,11 @@ impl<'a> Search<'a> {
                 let rule = next.map_or(ChoiceRule::OnlyOne, |next| candidate.rank.rule_against(next));
                 let mut plan = self.draw_up(&packing, candidate.domain, &problem);
                 plan.choice = (ranks.len(), rule);
-                return Outcome::Found(Box::new(plan));
+                // Room for whatever pods in flight may take must not use up what the namespace may have: rather wait for them.
+                let has_too_many_spare_slots = self.is_beyond_limit(&plan) && !self.would_be_beyond_limit();
+                if self.asking.is_none() || !has_too_many_spare_slots {
+                    return Outcome::Found(Box::new(plan));
+                }
             }
             // Who is expected any moment is waited for; of who is late, another domain is better than waiting.
             let expected = self.in_flight.expected_towards(value);
@@ -322,7 +327,7 @@ impl<'a> Search<'a> {
         }
         let rank =
             |set: &HostSet<'_>, capacity: &Capacity, beyond_preferred: bool, narrower: Option<&Name>| Rank {
-                evictions: 0,
+                evictions: None,
                 beyond_preferred,
                 // Without a required topology there is nothing to choose but a domain of the preferred one.
                 groups_of_set: if self.required.is_some() || narrower.is_some() {
@@ -448,7 +453,7 @@ impl<'a, 's> Drafts<'a, 's> {
         if self.problem.assumption() == Assumption::LowerPriorityGone {
             for mut candidate in std::mem::take(&mut self.candidates) {
                 if let Some(packing) = self.assign(&candidate) {
-                    candidate.rank.evictions = self.evictions(&packing);
+                    candidate.rank.evictions = Some(self.evictions(&packing));
                     self.assigned.push((candidate, packing));
                 }
             }
@@ -489,10 +494,12 @@ impl<'a, 's> Drafts<'a, 's> {
         packing
     }
 
-    /// How many lower-priority pods are on the nodes where not everybody who is assigned there would fit beside them.
-    fn evictions(&self, packing: &DomainPacking<'a, '_>) -> usize {
-        let evicted = |pod: &&Pod| self.problem.availability.may_evict(pod) && !pod.terminating;
-        packing.pods_in_the_way().filter(evicted).count()
+    /// What it costs that lower-priority pods leave the nodes where not everybody who is assigned there would fit beside them.
+    fn evictions(&self, packing: &DomainPacking<'a, '_>) -> Cost {
+        let evicted = |pod: &&Arc<Pod>| self.problem.availability.may_evict(pod);
+        let evicted: Vec<Arc<Pod>> = packing.pods_in_the_way().filter(evicted).cloned().collect();
+        // Budgets are kube-scheduler's to count.
+        Cost::of(&evicted, 0, self.search.view)
     }
 }
 
@@ -545,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn with_evictions_the_rack_with_fewer_of_them_is_chosen() {
+    fn with_evictions_the_rack_is_chosen_where_they_cost_least() {
         let lower = |name: &str, amount: i64, host: &str| {
             pod(name).requests(cpus(amount)).priority(-1).on(host).build()
         };
@@ -556,6 +563,25 @@ mod tests {
         let asking = member("g", 0, 2, 2).build();
         assert_eq!(choice(&situation, &asking, Assumption::Nothing), None);
         let found = choice(&situation, &asking, Assumption::LowerPriorityGone);
-        assert_eq!(found, Some(("b".to_owned(), 2, ChoiceRule::FewerEvictions)));
+        assert_eq!(found, Some(("b".to_owned(), 2, ChoiceRule::CheaperEvictions)));
+
+        let of_group = |index: usize| member("whole", index, 2, 2).priority(-9).on("b0").build();
+        let single = |name: &str, host: &str| pod(name).requests(cpus(2)).priority(-1).on(host).build();
+        let least = |name: &str| pod(name).requests(cpus(2)).priority(-9).on("b0").build();
+        let racks = || {
+            let racks = Situation::racks(&[("a", &[4]), ("b", &[4])]);
+            racks.with(single("x", "a0")).with(single("y", "a0"))
+        };
+        for (name, situation, expected) in [
+            ("a whole group is lost in b", racks().with(of_group(0)).with(of_group(1)), "a"),
+            ("less important pods are in b", racks().with(least("v")).with(least("w")), "b"),
+        ] {
+            // Whatever the group is called: no tie is left to its name.
+            for group in ["g", "h", "k", "m"] {
+                let asking = member(group, 0, 2, 2).build();
+                let found = choice(&situation, &asking, Assumption::LowerPriorityGone);
+                assert_eq!(found.map(|(domain, ..)| domain).as_deref(), Some(expected), "{name}, {group}");
+            }
+        }
     }
 }

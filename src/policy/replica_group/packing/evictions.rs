@@ -1,6 +1,7 @@
 //! Who would have to leave for those who have been assigned.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{DomainPacking, NodeCapacity, Position};
 use crate::model::Pod;
@@ -9,13 +10,13 @@ use crate::policy::replica_group::class::ClassId;
 
 impl<'a> DomainPacking<'a, '_> {
     /// Pods in place on nodes where not everybody who is assigned there would fit beside them.
-    pub fn pods_in_the_way(&self) -> impl Iterator<Item = &'a Pod> {
+    pub fn pods_in_the_way(&self) -> impl Iterator<Item = &'a Arc<Pod>> {
         let mut by_node: BTreeMap<Position, Vec<ClassId>> = BTreeMap::new();
         for (class, at) in &self.assigned {
             by_node.entry(*at).or_default().push(*class);
         }
         let crowded = by_node.into_iter().filter(|(at, classes)| self.is_overfull(*at, classes));
-        crowded.flat_map(|(at, _)| self.node(at).host.pods.iter().map(|pod| &**pod))
+        crowded.flat_map(|(at, _)| self.node(at).host.pods.iter())
     }
 
     /// Whether those assigned to a node would not all fit there if nothing were taken for granted.
