@@ -1,5 +1,7 @@
 //! Everybody who may come to the door, and every way in which the API server may answer.
 
+mod secrets;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
