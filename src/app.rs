@@ -184,13 +184,13 @@ impl App {
         let connections = ConnectionMetrics::register(&shared.registry, &["verbs", "admin"])?;
         // They are stopped in this order: the admin port still tells how the verbs' requests come to their end.
         let listeners = vec![
-            verbs_endpoint.answered_by(&server, connections.clone(), move |request| {
+            verbs_endpoint.answered_by(&server, connections.clone(), move |request, _| {
                 let verbs = verbs.clone();
                 async move { verbs.handle(request).await }
             }),
-            admin_endpoint.answered_by(&server, connections, move |request| {
+            admin_endpoint.answered_by(&server, connections, move |request, peer| {
                 let admin = admin.clone();
-                async move { admin.handle(request).await }
+                async move { admin.handle(request, peer).await }
             }),
         ];
         Ok(Self {

@@ -1,6 +1,6 @@
 //! Where requests come in: addresses, their certificates, and who answers there.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -58,7 +58,7 @@ impl Endpoint {
         self.address
     }
 
-    /// Says who answers the requests that come in here.
+    /// Says who answers the requests that come in here, each with the address it comes from.
     pub(super) fn answered_by<H, F>(
         self,
         settings: &Server,
@@ -66,7 +66,7 @@ impl Endpoint {
         handler: H,
     ) -> Listener
     where
-        H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        H: Fn(Request<Incoming>, IpAddr) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Answer> + Send + 'static,
     {
         let (most, idle) = (settings.limits.max_connections, settings.timeouts.idle.0);

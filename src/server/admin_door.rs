@@ -16,6 +16,7 @@ mod metrics;
 mod remembered;
 mod reviews;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use hyper::body::Body;
@@ -120,8 +121,8 @@ pub(crate) struct AdminDoor {
 }
 
 impl AdminDoor {
-    /// Answers one request.
-    pub(crate) async fn handle<B>(&self, mut request: Request<B>) -> Answer
+    /// Answers one request that comes from this address.
+    pub(crate) async fn handle<B>(&self, mut request: Request<B>, peer: IpAddr) -> Answer
     where
         B: Body,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -129,7 +130,7 @@ impl AdminDoor {
         let path = request.uri().path().to_owned();
         // As Kubernetes names verbs on paths that are no resources.
         let verb = request.method().as_str().to_ascii_lowercase();
-        let admitted = self.admit(request.headers(), &verb, &path).await;
+        let admitted = self.admit(peer, request.headers(), &verb, &path).await;
         // Nobody behind the door needs it.
         request.headers_mut().remove(AUTHORIZATION);
         let answer = match admitted {
@@ -143,7 +144,13 @@ impl AdminDoor {
         answer
     }
 
-    async fn admit(&self, headers: &HeaderMap, verb: &str, path: &str) -> Result<(), Refusal> {
+    async fn admit(
+        &self,
+        peer: IpAddr,
+        headers: &HeaderMap,
+        verb: &str,
+        path: &str,
+    ) -> Result<(), Refusal> {
         if OPEN.contains(&path) {
             return Ok(());
         }
@@ -156,7 +163,7 @@ impl AdminDoor {
         if token.len() > LONGEST_TOKEN {
             return Err(Refusal::UnknownToken);
         }
-        match reviews.review(token, verb, path).await {
+        match reviews.review(peer, token, verb, path).await {
             Ok(Review::Authorised) => Ok(()),
             Ok(Review::NotAuthorised) => Err(Refusal::NotAuthorised),
             Ok(Review::UnknownToken) => Err(Refusal::UnknownToken),

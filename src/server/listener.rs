@@ -1,9 +1,7 @@
 //! Accepts connections and serves requests on them until told to stop.
 
-mod peers;
-
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +18,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc, watch};
 
-use self::peers::Peers;
 use super::Answer;
+use super::peers::Peers;
 use super::tls::{Certificates, ClientCertificates};
 use crate::metrics::{Registry, create_series};
 
@@ -104,7 +102,7 @@ pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
-/// Serves until `stop` turns true, then lets requests under way finish.
+/// Serves until `stop` turns true, then lets requests under way finish. Who answers is told the address of who asks.
 pub async fn serve<H, F>(
     listener: TcpListener,
     listening: Listening,
@@ -112,7 +110,7 @@ pub async fn serve<H, F>(
     metrics: ConnectionMetrics,
     mut stop: watch::Receiver<bool>,
 ) where
-    H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    H: Fn(Request<Incoming>, IpAddr) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
     // Nothing is ever sent: it ends when the last connection has dropped its sender.
@@ -146,7 +144,7 @@ pub async fn serve<H, F>(
         let (stop, open, connection_open) = (stop.clone(), open.clone(), connection_open.clone());
         tokio::spawn(async move {
             open.inc();
-            converse(stream, &listening, handle, stop).await;
+            converse(stream, &listening, move |request| handle(request, peer.ip()), stop).await;
             open.dec();
             drop((place, connection_open));
         });

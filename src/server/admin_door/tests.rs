@@ -1,8 +1,10 @@
 //! Everybody who may come to the door, and every way in which the API server may answer.
 
+mod flood;
 mod secrets;
 
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,7 +17,6 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::reviews::{AT_ONCE, WAITING};
 use super::{Access, AdminDoor, AdminMetrics, Reviews};
 use crate::cluster::Freshness;
 use crate::cluster::access_review::AccessReviewer;
@@ -120,11 +121,25 @@ struct Told {
 }
 
 async fn ask(door: &AdminDoor, method: &Method, path: &str, authorization: Option<&str>) -> Told {
+    ask_from(peer(1), door, method, path, authorization).await
+}
+
+fn peer(number: u8) -> IpAddr {
+    Ipv4Addr::new(192, 0, 2, number).into()
+}
+
+async fn ask_from(
+    peer: IpAddr,
+    door: &AdminDoor,
+    method: &Method,
+    path: &str,
+    authorization: Option<&str>,
+) -> Told {
     let mut request = Request::builder().method(method).uri(path);
     if let Some(value) = authorization {
         request = request.header(AUTHORIZATION, value);
     }
-    let answer = door.handle(request.body(Full::new(Bytes::new())).expect("a request")).await;
+    let answer = door.handle(request.body(Full::new(Bytes::new())).expect("a request"), peer).await;
     let challenge = answer.headers().get(WWW_AUTHENTICATE);
     Told {
         status: answer.status().as_u16(),
@@ -316,25 +331,6 @@ async fn an_api_server_that_does_not_answer_holds_nobody_up_for_ever() {
     let told = get(&door, "/metrics", "scraper").await;
     assert_eq!(told.status, 503, "{}", told.body);
     assert_eq!(refused(&door), [0, 0, 0, 1]);
-}
-
-#[tokio::test]
-async fn many_tokens_at_once_make_few_reviews_at_once() {
-    let api = Arc::new(FakeApi { slow: Some(Duration::from_millis(5)), ..FakeApi::default() });
-    let door = reviewed(&api);
-    let strangers = (0..WAITING + 36).map(|number| {
-        let door = door.clone();
-        async move { get(&door, "/metrics", &format!("stranger-{number}")).await.status }
-    });
-    let statuses = futures::future::join_all(strangers).await;
-    let counted = |status: u16| statuses.iter().filter(|answered| **answered == status).count();
-    assert_eq!((counted(401), counted(503)), (WAITING, 36), "who finds no place is told at once");
-    assert_eq!(api.most_under_way.load(Ordering::SeqCst), AT_ONCE);
-
-    let same = (0..WAITING).map(|_| get(&door, "/metrics", "scraper"));
-    let before = api.asked().len();
-    assert!(futures::future::join_all(same).await.iter().all(|told| told.status == 200));
-    assert!(api.asked().len() - before <= 2 * AT_ONCE, "who waited for the same answer does not ask again");
 }
 
 #[tokio::test]
