@@ -1,5 +1,7 @@
 //! Accepts connections and serves requests on them until told to stop.
 
+mod activity;
+
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
@@ -18,6 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc, watch};
 
+use self::activity::Activity;
 use super::Answer;
 use super::peers::Peers;
 use super::tls::{Certificates, ClientCertificates};
@@ -25,6 +28,9 @@ use crate::metrics::{Registry, create_series};
 
 /// How long a client may take to agree on encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How long a client that was told that its connection ends may take to read what it is still owed.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Requests at once on one HTTP/2 connection. kube-scheduler uses a single one, for all bindings under way too;
 /// what is too much is turned away request by request.
@@ -64,7 +70,7 @@ pub struct Listening {
     pub name: &'static str,
     /// With which certificates, if with any.
     pub encryption: Option<Encryption>,
-    /// For how long a connection may be idle, or a request's head be under way.
+    /// For how long a connection may be without a request, from its first moment on, or a request's head be under way.
     pub idle: Duration,
     /// Most connections at once.
     pub max_connections: usize,
@@ -203,7 +209,10 @@ enum Protocol {
     Http2,
 }
 
-/// Serves a connection to its end. Who was let in by client authorities that are no longer in force has to come anew, and
+/// Serves a connection to its end. One on which no request comes for long is ended, whether it ever had one or not: a client
+/// that has agreed on HTTP/2 need not say a word, and one that has asked need not take its answer.
+///
+/// Who was let in by client authorities that are no longer in force has to come anew, and
 /// without a failed call: on HTTP/2 the client is told to use another connection, and what is under way is
 /// answered; on HTTP/1.1 the next answer is the last, because a connection closed between two requests may meet
 /// one that was just sent.
@@ -215,13 +224,16 @@ where
 {
     let Terms { protocol, outdated, stop } = terms;
     let stream = TokioIo::new(stream);
+    let activity = Activity::new();
+    let used = activity.clone();
     let end = match protocol {
         // hyper's timer for a request's head also runs while the connection is idle, so it has to be the
         // longer of the two; see `Timeouts::idle`.
         Protocol::Http1 => {
             let service = service_fn(move |request| {
-                let (answer, outdated) = (handle(request), outdated.clone());
+                let (under_way, answer, outdated) = (used.begin(), handle(request), outdated.clone());
                 async move {
+                    let _under_way = under_way;
                     let mut answer = answer.await;
                     if outdated.is_some_and(|outdated| outdated.has_changed().unwrap_or(false)) {
                         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -231,17 +243,20 @@ where
             });
             let mut builder = http1::Builder::new();
             builder.timer(TokioTimer::new()).header_read_timeout(listening.idle);
-            drive(builder.serve_connection(stream, service), stop, None).await
+            drive(builder.serve_connection(stream, service), stop, None, &activity, listening.idle).await
         }
         Protocol::Http2 => {
             let service = service_fn(move |request| {
-                let answer = handle(request);
-                async move { Ok::<_, Infallible>(answer.await) }
+                let (under_way, answer) = (used.begin(), handle(request));
+                async move {
+                    let _under_way = under_way;
+                    Ok::<_, Infallible>(answer.await)
+                }
             });
             let mut builder = http2::Builder::new(TokioExecutor::new());
-            builder.timer(TokioTimer::new()).keep_alive_interval(listening.idle);
+            // Its pings would tell that somebody is there, which is no reason to keep a connection that is not used.
             builder.max_concurrent_streams(MAX_STREAMS);
-            drive(builder.serve_connection(stream, service), stop, outdated).await
+            drive(builder.serve_connection(stream, service), stop, outdated, &activity, listening.idle).await
         }
     };
     if let Err(error) = end {
@@ -249,11 +264,14 @@ where
     }
 }
 
-/// Serves until the connection ends; once told so, lets it end after the requests under way.
+/// Serves until the connection ends; once told so, or once it is idle for too long, lets it end after the requests under
+/// way. Who does not take leave then is left; when the listener stops, that is up to [`serve`].
 async fn drive<C: GracefulConnection>(
     connection: C,
     mut stop: watch::Receiver<bool>,
     outdated: Option<watch::Receiver<()>>,
+    activity: &Activity,
+    idle: Duration,
 ) -> Result<(), C::Error> {
     let mut connection = pin!(connection);
     let outdated = async {
@@ -268,27 +286,21 @@ async fn drive<C: GracefulConnection>(
         end = connection.as_mut() => return end,
         () = told_to(&mut stop) => {}
         () = outdated => {}
+        () = activity.idle_for(idle) => {}
     }
     connection.as_mut().graceful_shutdown();
-    connection.await
+    activity.begin_anew();
+    let left_alone = async {
+        activity.idle_for(idle.min(FAREWELL)).await;
+        if *stop.borrow() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        end = connection => end,
+        () = left_alone => Ok(()),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::is_loopback;
-
-    #[test]
-    fn loopback_is_what_nobody_else_reaches() {
-        let parsed = |address: &str| is_loopback(address.parse().expect("an address"));
-        for address in
-            ["127.0.0.1:1", "127.8.9.10:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "[::ffff:127.1.2.3]:1"]
-        {
-            assert!(parsed(address), "{address}");
-        }
-        for address in
-            ["0.0.0.0:1", "[::]:1", "[::ffff:0.0.0.0]:1", "10.0.0.1:1", "[::ffff:10.0.0.1]:1", "[fe80::1]:1"]
-        {
-            assert!(!parsed(address), "{address}");
-        }
-    }
-}
+mod tests;
