@@ -22,7 +22,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use self::activity::Activity;
 use super::Answer;
-use super::peers::Peers;
+use super::peers::{Peers, Place};
 use super::tls::{Certificates, ClientCertificates};
 use crate::metrics::{Registry, create_series};
 
@@ -74,7 +74,7 @@ pub struct Listening {
     pub idle: Duration,
     /// Most connections at once.
     pub max_connections: usize,
-    /// Most connections of one peer.
+    /// Most connections of one peer that has not shown a certificate, those included that have yet to agree on encryption.
     pub max_of_one_peer: usize,
     /// How long requests under way may take once told to stop.
     pub drain: Duration,
@@ -140,7 +140,7 @@ pub async fn serve<H, F>(
         };
         accepted.inc();
         let free = places.clone().try_acquire_owned().ok();
-        let Some(place) = free.and_then(|place| Some((place, peers.place_for(peer.ip())?))) else {
+        let Some((place, of_peer)) = free.and_then(|place| Some((place, peers.place_for(peer.ip())?))) else {
             // Counted, and said to who looks closely: whoever opens them by the thousand must not fill the log too.
             metrics.connections_refused.with_label_values(&[listening.name]).inc();
             tracing::debug!(listener = listening.name, %peer, "connection closed: too many are open");
@@ -150,7 +150,8 @@ pub async fn serve<H, F>(
         let (stop, open, connection_open) = (stop.clone(), open.clone(), connection_open.clone());
         tokio::spawn(async move {
             open.inc();
-            converse(stream, &listening, move |request| handle(request, peer.ip()), stop).await;
+            let handle = move |request| handle(request, peer.ip());
+            converse(stream, of_peer, &listening, handle, stop).await;
             open.dec();
             drop((place, connection_open));
         });
@@ -166,8 +167,15 @@ async fn told_to(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn converse<H, F>(stream: TcpStream, listening: &Listening, handle: H, stop: watch::Receiver<bool>)
-where
+/// Agrees on encryption if there is to be some, and serves. Whoever shows a certificate gives back the place among the
+/// connections of its peer, so that a kube-scheduler may have as many as it needs, and whoever has none cannot take them all.
+async fn converse<H, F>(
+    stream: TcpStream,
+    of_peer: Place,
+    listening: &Listening,
+    handle: H,
+    stop: watch::Receiver<bool>,
+) where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
@@ -175,18 +183,22 @@ where
     let _ = stream.set_nodelay(true);
     let Some(encryption) = &listening.encryption else {
         let terms = Terms { protocol: Protocol::Http1, outdated: None, stop };
-        return exchange(stream, terms, listening, handle).await;
+        exchange(stream, terms, listening, handle).await;
+        return drop(of_peer);
     };
     // Before the acceptor is taken: a change in between concerns this connection too.
     let outdated = encryption.outdated();
     let acceptor = encryption.certificates.acceptor(encryption.clients);
     match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => {
-            let protocol = match stream.get_ref().1.alpn_protocol() {
+            let agreed = stream.get_ref().1;
+            let protocol = match agreed.alpn_protocol() {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
+            let of_stranger = agreed.peer_certificates().is_none().then_some(of_peer);
             exchange(stream, Terms { protocol, outdated, stop }, listening, handle).await;
+            drop(of_stranger);
         }
         Ok(Err(error)) => tracing::debug!(listener = listening.name, %error, "TLS handshake failed"),
         Err(_) => tracing::debug!(listener = listening.name, "TLS handshake too slow"),

@@ -183,3 +183,20 @@ async fn who_does_not_take_an_answer_is_left() {
     let _ = timeout(PATIENCE, stream.read_to_end(&mut read)).await.expect("the connection ends");
     assert!(read.len() < 63 << 20, "{} bytes were sent to a client that took none", read.len());
 }
+
+#[tokio::test]
+async fn who_shows_no_certificate_takes_no_place_of_who_does() {
+    let served = Served::start(2).await;
+    // Nothing comes of these, and Berth cannot know it before the handshake has taken too long.
+    let _silent = [served.plain([127, 0, 0, 1]).await, served.plain([127, 0, 0, 1]).await];
+    let refused = served.encrypted([127, 0, 0, 1], "h2").await;
+    assert!(refused.is_err(), "the third of one peer is closed at once");
+    let mut kept = Vec::new();
+    for _ in 0..10 {
+        let mut stream = served.encrypted([127, 0, 0, 2], "http/1.1").await.expect("let in");
+        // The server has seen the certificate when it answers, and not before.
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("sent");
+        stream.read_exact(&mut [0]).await.expect("an answer");
+        kept.push(stream);
+    }
+}
