@@ -56,6 +56,11 @@ impl Endpoint {
         Self { is_for_strangers: !is_loopback(self.address), ..self }
     }
 
+    /// Whether everybody on the way can read what is said.
+    pub(super) fn is_plain(&self) -> bool {
+        self.encryption.is_none()
+    }
+
     /// Whether nobody may take the places of kube-scheduler, or of the kubelet's probes, by opening connections. Over plain
     /// HTTP kube-scheduler itself opens one for each binding that is under way, and cannot be told from anybody else: who has
     /// the verbs served like that says that the network is trusted.
