@@ -163,7 +163,7 @@ impl App {
             level,
         });
         let admin = Arc::new(AdminDoor {
-            access: admin_access(admin_is_local, reviewer),
+            access: admin_access(&admin_endpoint, reviewer),
             service: admin,
             metrics: AdminMetrics::register(&shared.registry)?,
             complaints: shared.throttle(),
@@ -184,13 +184,13 @@ impl App {
         let connections = ConnectionMetrics::register(&shared.registry, &["verbs", "admin"])?;
         // They are stopped in this order: the admin port still tells how the verbs' requests come to their end.
         let listeners = vec![
-            verbs_endpoint.answered_by(&server, connections.clone(), move |request| {
+            verbs_endpoint.answered_by(&server, connections.clone(), move |request, _| {
                 let verbs = verbs.clone();
                 async move { verbs.handle(request).await }
             }),
-            admin_endpoint.answered_by(&server, connections, move |request| {
+            admin_endpoint.answered_by(&server, connections, move |request, peer| {
                 let admin = admin.clone();
-                async move { admin.handle(request).await }
+                async move { admin.handle(request, peer).await }
             }),
         ];
         Ok(Self {
@@ -250,10 +250,16 @@ impl Shared {
 }
 
 /// Only a Berth whose admin port others can reach has access reviewed.
-fn admin_access(is_local: bool, reviewer: Option<AccessReviewer>) -> Access {
+fn admin_access(endpoint: &Endpoint, reviewer: Option<AccessReviewer>) -> Access {
     match reviewer {
-        _ if is_local => Access::Loopback,
-        Some(reviewer) => Access::Reviewed(Box::new(Reviews::new(reviewer))),
+        _ if is_loopback(endpoint.address()) => Access::Loopback,
+        Some(reviewer) => {
+            if endpoint.is_plain() {
+                let help = "set server.tls, or let nobody send any";
+                tracing::warn!(address = %endpoint.address(), help, "bearer tokens for the admin port travel in clear");
+            }
+            Access::Reviewed(Box::new(Reviews::new(reviewer)))
+        }
         None => Access::Nobody,
     }
 }
@@ -294,18 +300,4 @@ fn group_services(verbs: &Arc<Verbs>) -> [Service; 4] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{App, Options, SocketAddr, Source};
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn every_metric_has_its_series_before_anything_happens() {
-        let free = SocketAddr::from(([127, 0, 0, 1], 0));
-        let source = Source::SnapshotText(String::new());
-        let options = Options { config: None, source, listen: free, admin_listen: free };
-        let app = App::start(options, None).await.expect("Berth starts");
-        let missing = app.registry.without_series();
-        app.stop().await;
-        // Without a certificate there is nothing that could expire.
-        assert_eq!(missing, ["certificate_expiry_timestamp_seconds"]);
-    }
-}
+mod tests;

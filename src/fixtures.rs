@@ -1,6 +1,9 @@
 //! Builders for tests: `pod("p").label("app", "web").on("node-a")`, `node("n").rack("r1")`.
 
-use std::sync::Arc;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing::subscriber::DefaultGuard;
 
 use crate::json::{Interner, Slimmed, slim};
 use crate::model::group::Source;
@@ -131,5 +134,35 @@ impl NodeBuilder {
     pub fn build(mut self) -> Node {
         self.0.labels = self.1.into_iter().collect();
         self.0
+    }
+}
+
+/// Everything that this thread logs, at every level, from now on.
+#[derive(Clone, Default)]
+pub(crate) struct Logged(Arc<Mutex<Vec<u8>>>);
+
+impl Logged {
+    /// Listens for as long as the guard is kept.
+    pub(crate) fn here() -> (Self, DefaultGuard) {
+        let logged = Self::default();
+        let writer = logged.clone();
+        let lines = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_ansi(false);
+        let guard = tracing::subscriber::set_default(lines.with_writer(move || writer.clone()).finish());
+        (logged, guard)
+    }
+
+    /// What was logged so far.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
+impl Write for Logged {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }

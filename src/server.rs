@@ -5,6 +5,7 @@ pub(crate) mod admin_door;
 mod body;
 mod inflight;
 pub(crate) mod listener;
+mod peers;
 pub(crate) mod readiness;
 pub(crate) mod tls;
 pub mod verbs_metrics;

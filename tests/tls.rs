@@ -9,6 +9,7 @@ mod tls {
     mod made_by_berth;
     mod renewal;
     mod rotation;
+    mod strangers;
     pub mod volume;
 }
 

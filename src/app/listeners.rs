@@ -1,6 +1,6 @@
 //! Where requests come in: addresses, their certificates, and who answers there.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -24,6 +24,9 @@ pub(super) struct Endpoint {
     encryption: Option<Encryption>,
     is_for_strangers: bool,
 }
+
+/// How many peers that have shown no certificate it takes to have all connections.
+const SHARES: usize = 16;
 
 /// For how long somebody who has shown no certificate may keep a connection that is not used.
 const IDLE_STRANGER: Duration = Duration::from_secs(15);
@@ -53,12 +56,24 @@ impl Endpoint {
         Self { is_for_strangers: !is_loopback(self.address), ..self }
     }
 
+    /// Whether everybody on the way can read what is said.
+    pub(super) fn is_plain(&self) -> bool {
+        self.encryption.is_none()
+    }
+
+    /// Whether nobody may take the places of kube-scheduler, or of the kubelet's probes, by opening connections. Over plain
+    /// HTTP kube-scheduler itself opens one for each binding that is under way, and cannot be told from anybody else: who has
+    /// the verbs served like that says that the network is trusted.
+    fn limits_peers(&self) -> bool {
+        !is_loopback(self.address) && (self.is_for_strangers || self.encryption.is_some())
+    }
+
     /// The address, with the port that was picked where 0 was asked for.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Says who answers the requests that come in here.
+    /// Says who answers the requests that come in here, each with the address it comes from.
     pub(super) fn answered_by<H, F>(
         self,
         settings: &Server,
@@ -66,13 +81,12 @@ impl Endpoint {
         handler: H,
     ) -> Listener
     where
-        H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        H: Fn(Request<Incoming>, IpAddr) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Answer> + Send + 'static,
     {
         let (most, idle) = (settings.limits.max_connections, settings.timeouts.idle.0);
-        // Where anybody may come who reaches it, nobody takes the places of the kubelet's probes by opening connections.
-        let (idle, of_one_peer) =
-            if self.is_for_strangers { (idle.min(IDLE_STRANGER), most.div_ceil(16)) } else { (idle, most) };
+        let idle = if self.is_for_strangers { idle.min(IDLE_STRANGER) } else { idle };
+        let of_one_peer = if self.limits_peers() { most.div_ceil(SHARES) } else { most };
         let listening = Listening {
             name: self.name,
             encryption: self.encryption,

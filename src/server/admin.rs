@@ -7,7 +7,7 @@ use hyper::body::Body;
 use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
-use super::readiness::Readiness;
+use super::readiness::{Readiness, Reasons};
 use super::{Answer, answer, body, json, text};
 use crate::cluster::api::Api;
 use crate::cluster::compare::compare;
@@ -39,8 +39,8 @@ pub struct AdminService {
 }
 
 impl AdminService {
-    /// Answers one request.
-    pub async fn handle<B>(&self, request: Request<B>) -> Answer
+    /// Answers one request of somebody who may know so much of what is wrong.
+    pub async fn handle<B>(&self, request: Request<B>, reasons: Reasons) -> Answer
     where
         B: Body,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -54,7 +54,7 @@ impl AdminService {
             (&Method::GET | &Method::HEAD, path) => match path {
                 "/" => text(StatusCode::OK, ENDPOINTS),
                 "/livez" => text(StatusCode::OK, "ok\n"),
-                "/readyz" => self.readyz(verbose),
+                "/readyz" => self.readyz(verbose, reasons),
                 "/metrics" => self.metrics(),
                 "/configz" => self.configz(),
                 "/debug/cache/compare" => self.compare().await,
@@ -71,9 +71,9 @@ impl AdminService {
         }
     }
 
-    fn readyz(&self, verbose: bool) -> Answer {
+    fn readyz(&self, verbose: bool, reasons: Reasons) -> Answer {
         let ready = self.readiness.is_ready();
-        let mut lines = if verbose || !ready { self.readiness.report() } else { String::new() };
+        let mut lines = if verbose || !ready { self.readiness.report(reasons) } else { String::new() };
         lines.push_str(if ready { "ok\n" } else { "not ready\n" });
         text(if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, lines)
     }

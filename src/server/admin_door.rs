@@ -1,8 +1,8 @@
 //! Who may ask on the admin port, and what is counted there.
 //!
 //! ```text
-//!   request --> open path, or loopback? --yes--------------------------------> AdminService
-//!                  | no                                                             ^
+//!   request --> open path, or loopback? --yes--------------------------------> AdminService; on an open path it withholds
+//!                  | no                                                             ^      reasons from who is not authorised
 //!                  v                                                                |
 //!               bearer token --none--> 401                                          |
 //!                  |                                                                |
@@ -16,6 +16,7 @@ mod metrics;
 mod remembered;
 mod reviews;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use hyper::body::Body;
@@ -25,13 +26,11 @@ use hyper::{Request, StatusCode};
 pub(crate) use self::metrics::AdminMetrics;
 pub(crate) use self::reviews::Reviews;
 use super::admin::AdminService;
+use super::readiness::Reasons;
 use super::{Answer, json};
 use crate::cluster::access_review::Review;
 use crate::logging::Throttle;
 use crate::wire::reply::problem;
-
-/// Probes come from kubelets, which bring no token, and learn nothing but how Berth is.
-const OPEN: [&str; 2] = ["/livez", "/readyz"];
 
 /// Longer ones are not passed on: no token of Kubernetes comes near it.
 const LONGEST_TOKEN: usize = 16 * 1024;
@@ -120,8 +119,8 @@ pub(crate) struct AdminDoor {
 }
 
 impl AdminDoor {
-    /// Answers one request.
-    pub(crate) async fn handle<B>(&self, mut request: Request<B>) -> Answer
+    /// Answers one request that comes from this address.
+    pub(crate) async fn handle<B>(&self, mut request: Request<B>, peer: IpAddr) -> Answer
     where
         B: Body,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -129,11 +128,11 @@ impl AdminDoor {
         let path = request.uri().path().to_owned();
         // As Kubernetes names verbs on paths that are no resources.
         let verb = request.method().as_str().to_ascii_lowercase();
-        let admitted = self.admit(request.headers(), &verb, &path).await;
+        let admitted = self.admit(peer, request.headers(), &verb, &path).await;
         // Nobody behind the door needs it.
         request.headers_mut().remove(AUTHORIZATION);
         let answer = match admitted {
-            Ok(()) => self.service.handle(request).await,
+            Ok(reasons) => self.service.handle(request, reasons).await,
             Err(refusal) => {
                 self.metrics.refused(refusal.label());
                 refuse(refusal, &verb, &path)
@@ -143,10 +142,28 @@ impl AdminDoor {
         answer
     }
 
-    async fn admit(&self, headers: &HeaderMap, verb: &str, path: &str) -> Result<(), Refusal> {
-        if OPEN.contains(&path) {
-            return Ok(());
+    /// Whether the request is passed on, and how much its answer may tell.
+    async fn admit(
+        &self,
+        peer: IpAddr,
+        headers: &HeaderMap,
+        verb: &str,
+        path: &str,
+    ) -> Result<Reasons, Refusal> {
+        match (&self.access, path) {
+            (Access::Loopback, _) => Ok(Reasons::Told),
+            // Probes come from kubelets, which bring no token, and learn nothing but how Berth is.
+            (_, "/livez") => Ok(Reasons::Withheld),
+            // No token makes it worse for who asks: whether Berth is ready is answered in any case.
+            (_, "/readyz") => {
+                let reviewed = self.review(peer, headers, verb, path).await;
+                Ok(reviewed.map_or(Reasons::Withheld, |()| Reasons::Told))
+            }
+            _ => self.review(peer, headers, verb, path).await.map(|()| Reasons::Told),
         }
+    }
+
+    async fn review(&self, peer: IpAddr, headers: &HeaderMap, verb: &str, path: &str) -> Result<(), Refusal> {
         let reviews = match &self.access {
             Access::Loopback => return Ok(()),
             Access::Nobody => return Err(Refusal::NobodyVouches),
@@ -156,7 +173,7 @@ impl AdminDoor {
         if token.len() > LONGEST_TOKEN {
             return Err(Refusal::UnknownToken);
         }
-        match reviews.review(token, verb, path).await {
+        match reviews.review(peer, token, verb, path).await {
             Ok(Review::Authorised) => Ok(()),
             Ok(Review::NotAuthorised) => Err(Refusal::NotAuthorised),
             Ok(Review::UnknownToken) => Err(Refusal::UnknownToken),

@@ -1,9 +1,9 @@
 //! Accepts connections and serves requests on them until told to stop.
 
-mod peers;
+mod activity;
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,17 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc, watch};
 
-use self::peers::Peers;
+use self::activity::Activity;
 use super::Answer;
+use super::peers::{Peers, Place};
 use super::tls::{Certificates, ClientCertificates};
 use crate::metrics::{Registry, create_series};
 
 /// How long a client may take to agree on encryption.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How long a client that was told that its connection ends may take to read what it is still owed.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Requests at once on one HTTP/2 connection. kube-scheduler uses a single one, for all bindings under way too;
 /// what is too much is turned away request by request.
@@ -66,11 +70,11 @@ pub struct Listening {
     pub name: &'static str,
     /// With which certificates, if with any.
     pub encryption: Option<Encryption>,
-    /// For how long a connection may be idle, or a request's head be under way.
+    /// For how long a connection may be without a request, from its first moment on, or a request's head be under way.
     pub idle: Duration,
     /// Most connections at once.
     pub max_connections: usize,
-    /// Most connections of one peer.
+    /// Most connections of one peer that has not shown a certificate, those included that have yet to agree on encryption.
     pub max_of_one_peer: usize,
     /// How long requests under way may take once told to stop.
     pub drain: Duration,
@@ -104,7 +108,7 @@ pub async fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     TcpListener::bind(address).await
 }
 
-/// Serves until `stop` turns true, then lets requests under way finish.
+/// Serves until `stop` turns true, then lets requests under way finish. Who answers is told the address of who asks.
 pub async fn serve<H, F>(
     listener: TcpListener,
     listening: Listening,
@@ -112,7 +116,7 @@ pub async fn serve<H, F>(
     metrics: ConnectionMetrics,
     mut stop: watch::Receiver<bool>,
 ) where
-    H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    H: Fn(Request<Incoming>, IpAddr) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
     // Nothing is ever sent: it ends when the last connection has dropped its sender.
@@ -136,7 +140,7 @@ pub async fn serve<H, F>(
         };
         accepted.inc();
         let free = places.clone().try_acquire_owned().ok();
-        let Some(place) = free.and_then(|place| Some((place, peers.place_for(peer.ip())?))) else {
+        let Some((place, of_peer)) = free.and_then(|place| Some((place, peers.place_for(peer.ip())?))) else {
             // Counted, and said to who looks closely: whoever opens them by the thousand must not fill the log too.
             metrics.connections_refused.with_label_values(&[listening.name]).inc();
             tracing::debug!(listener = listening.name, %peer, "connection closed: too many are open");
@@ -146,7 +150,8 @@ pub async fn serve<H, F>(
         let (stop, open, connection_open) = (stop.clone(), open.clone(), connection_open.clone());
         tokio::spawn(async move {
             open.inc();
-            converse(stream, &listening, handle, stop).await;
+            let handle = move |request| handle(request, peer.ip());
+            converse(stream, of_peer, &listening, handle, stop).await;
             open.dec();
             drop((place, connection_open));
         });
@@ -162,8 +167,15 @@ async fn told_to(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn converse<H, F>(stream: TcpStream, listening: &Listening, handle: H, stop: watch::Receiver<bool>)
-where
+/// Agrees on encryption if there is to be some, and serves. Whoever shows a certificate gives back the place among the
+/// connections of its peer, so that a kube-scheduler may have as many as it needs, and whoever has none cannot take them all.
+async fn converse<H, F>(
+    stream: TcpStream,
+    of_peer: Place,
+    listening: &Listening,
+    handle: H,
+    stop: watch::Receiver<bool>,
+) where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
@@ -171,18 +183,22 @@ where
     let _ = stream.set_nodelay(true);
     let Some(encryption) = &listening.encryption else {
         let terms = Terms { protocol: Protocol::Http1, outdated: None, stop };
-        return exchange(stream, terms, listening, handle).await;
+        exchange(stream, terms, listening, handle).await;
+        return drop(of_peer);
     };
     // Before the acceptor is taken: a change in between concerns this connection too.
     let outdated = encryption.outdated();
     let acceptor = encryption.certificates.acceptor(encryption.clients);
     match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => {
-            let protocol = match stream.get_ref().1.alpn_protocol() {
+            let agreed = stream.get_ref().1;
+            let protocol = match agreed.alpn_protocol() {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             };
+            let of_stranger = agreed.peer_certificates().is_none().then_some(of_peer);
             exchange(stream, Terms { protocol, outdated, stop }, listening, handle).await;
+            drop(of_stranger);
         }
         Ok(Err(error)) => tracing::debug!(listener = listening.name, %error, "TLS handshake failed"),
         Err(_) => tracing::debug!(listener = listening.name, "TLS handshake too slow"),
@@ -205,7 +221,10 @@ enum Protocol {
     Http2,
 }
 
-/// Serves a connection to its end. Who was let in by client authorities that are no longer in force has to come anew, and
+/// Serves a connection to its end. One on which no request comes for long is ended, whether it ever had one or not: a client
+/// that has agreed on HTTP/2 need not say a word, and one that has asked need not take its answer.
+///
+/// Who was let in by client authorities that are no longer in force has to come anew, and
 /// without a failed call: on HTTP/2 the client is told to use another connection, and what is under way is
 /// answered; on HTTP/1.1 the next answer is the last, because a connection closed between two requests may meet
 /// one that was just sent.
@@ -217,13 +236,16 @@ where
 {
     let Terms { protocol, outdated, stop } = terms;
     let stream = TokioIo::new(stream);
+    let activity = Activity::new();
+    let used = activity.clone();
     let end = match protocol {
         // hyper's timer for a request's head also runs while the connection is idle, so it has to be the
         // longer of the two; see `Timeouts::idle`.
         Protocol::Http1 => {
             let service = service_fn(move |request| {
-                let (answer, outdated) = (handle(request), outdated.clone());
+                let (under_way, answer, outdated) = (used.begin(), handle(request), outdated.clone());
                 async move {
+                    let _under_way = under_way;
                     let mut answer = answer.await;
                     if outdated.is_some_and(|outdated| outdated.has_changed().unwrap_or(false)) {
                         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -233,17 +255,20 @@ where
             });
             let mut builder = http1::Builder::new();
             builder.timer(TokioTimer::new()).header_read_timeout(listening.idle);
-            drive(builder.serve_connection(stream, service), stop, None).await
+            drive(builder.serve_connection(stream, service), stop, None, &activity, listening.idle).await
         }
         Protocol::Http2 => {
             let service = service_fn(move |request| {
-                let answer = handle(request);
-                async move { Ok::<_, Infallible>(answer.await) }
+                let (under_way, answer) = (used.begin(), handle(request));
+                async move {
+                    let _under_way = under_way;
+                    Ok::<_, Infallible>(answer.await)
+                }
             });
             let mut builder = http2::Builder::new(TokioExecutor::new());
-            builder.timer(TokioTimer::new()).keep_alive_interval(listening.idle);
+            // Its pings would tell that somebody is there, which is no reason to keep a connection that is not used.
             builder.max_concurrent_streams(MAX_STREAMS);
-            drive(builder.serve_connection(stream, service), stop, outdated).await
+            drive(builder.serve_connection(stream, service), stop, outdated, &activity, listening.idle).await
         }
     };
     if let Err(error) = end {
@@ -251,11 +276,14 @@ where
     }
 }
 
-/// Serves until the connection ends; once told so, lets it end after the requests under way.
+/// Serves until the connection ends; once told so, or once it is idle for too long, lets it end after the requests under
+/// way. Who does not take leave then is left; when the listener stops, that is up to [`serve`].
 async fn drive<C: GracefulConnection>(
     connection: C,
     mut stop: watch::Receiver<bool>,
     outdated: Option<watch::Receiver<()>>,
+    activity: &Activity,
+    idle: Duration,
 ) -> Result<(), C::Error> {
     let mut connection = pin!(connection);
     let outdated = async {
@@ -270,27 +298,21 @@ async fn drive<C: GracefulConnection>(
         end = connection.as_mut() => return end,
         () = told_to(&mut stop) => {}
         () = outdated => {}
+        () = activity.idle_for(idle) => {}
     }
     connection.as_mut().graceful_shutdown();
-    connection.await
+    activity.begin_anew();
+    let left_alone = async {
+        activity.idle_for(idle.min(FAREWELL)).await;
+        if *stop.borrow() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        end = connection => end,
+        () = left_alone => Ok(()),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::is_loopback;
-
-    #[test]
-    fn loopback_is_what_nobody_else_reaches() {
-        let parsed = |address: &str| is_loopback(address.parse().expect("an address"));
-        for address in
-            ["127.0.0.1:1", "127.8.9.10:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "[::ffff:127.1.2.3]:1"]
-        {
-            assert!(parsed(address), "{address}");
-        }
-        for address in
-            ["0.0.0.0:1", "[::]:1", "[::ffff:0.0.0.0]:1", "10.0.0.1:1", "[::ffff:10.0.0.1]:1", "[fe80::1]:1"]
-        {
-            assert!(!parsed(address), "{address}");
-        }
-    }
-}
+mod tests;

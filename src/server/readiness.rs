@@ -20,6 +20,16 @@ pub struct Readiness {
     pub draining: Arc<AtomicBool>,
 }
 
+/// How much is said of what is wrong. The words of the API server, its address and what Berth's account may not do are not
+/// for everybody who reaches the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reasons {
+    /// Everything.
+    Told,
+    /// That something is, and of which sort.
+    Withheld,
+}
+
 impl Readiness {
     /// Shows it in the metrics.
     pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
@@ -36,7 +46,7 @@ impl Readiness {
     }
 
     /// Everything it depends on, a line each, with what is wrong and what helps.
-    pub fn report(&self) -> String {
+    pub fn report(&self, reasons: Reasons) -> String {
         let limit = self.store.snapshot().config().server.staleness_limit.0;
         let mut lines = String::new();
         // Writing to a string does not fail.
@@ -52,8 +62,17 @@ impl Readiness {
                 ("+", String::new())
             };
             let problem = self.freshness.problem(kind);
-            let problem = problem.map(|found| format!(": {}: {}", found.problem.label(), found.text));
-            let _ = writeln!(lines, "[{mark}] {name}{state}{}", problem.unwrap_or_default());
+            let said = match (reasons, problem) {
+                (Reasons::Told, Some(found)) => {
+                    format!("{state}: {}: {}", found.problem.label(), found.text)
+                }
+                (Reasons::Told, None) => state,
+                // As Kubernetes puts it.
+                (Reasons::Withheld, Some(found)) => format!(": {}: reason withheld", found.problem.label()),
+                (Reasons::Withheld, None) if mark == "-" => ": reason withheld".to_owned(),
+                (Reasons::Withheld, None) => String::new(),
+            };
+            let _ = writeln!(lines, "[{mark}] {name}{said}");
         }
         lines
     }

@@ -48,8 +48,20 @@ pub enum TlsError {
 pub(crate) enum ClientCertificates {
     /// Nobody is let in without one, if there are authorities.
     Demanded,
-    /// Nobody is asked for one.
+    /// Nobody is asked for one, and nobody is offered HTTP/2: what a stranger may do on one connection is one thing at a
+    /// time.
     NotAsked,
+}
+
+impl ClientCertificates {
+    /// What is spoken with these clients, best first.
+    fn protocols(self) -> Vec<Vec<u8>> {
+        let protocols: &[&[u8]] = match self {
+            ClientCertificates::Demanded => &[b"h2", b"http/1.1"],
+            ClientCertificates::NotAsked => &[b"http/1.1"],
+        };
+        protocols.iter().map(|protocol| protocol.to_vec()).collect()
+    }
 }
 
 /// What came of a look at the files.
@@ -201,16 +213,15 @@ impl Loaded {
         let chain = certificates(&files.cert_file, &contents.chain)?;
         let key = PrivateKeyDer::from_pem_slice(&contents.key).map_err(|e| in_file(&files.key_file, &e))?;
         let server = earliest_end(&chain).map_err(|e| in_file(&files.cert_file, &e))?;
-        let open = acceptor(Arc::new(NoClientAuth), &chain, &key)?;
-        let (mut demanding, mut client_ca) = (open.clone(), None);
+        let (mut clients, mut client_ca): (Arc<dyn ClientCertVerifier>, _) = (Arc::new(NoClientAuth), None);
         if let (Some(path), Some(pem)) = (&files.client_ca_file, &contents.authorities) {
             let authorities = certificates(path, pem)?;
             client_ca = Some(earliest_end(&authorities).map_err(|e| in_file(path, &e))?);
-            demanding = acceptor(verifier(path, authorities)?, &chain, &key)?;
+            clients = verifier(path, authorities)?;
         }
         Ok(Self {
-            demanding,
-            open,
+            demanding: acceptor(clients, ClientCertificates::Demanded.protocols(), &chain, &key)?,
+            open: acceptor(Arc::new(NoClientAuth), ClientCertificates::NotAsked.protocols(), &chain, &key)?,
             files: contents.fingerprint(),
             authorities: contents.authorities.as_deref().map(|pem| fingerprint([pem])),
             expiry: Expiry { server, client_ca },
@@ -235,6 +246,7 @@ fn verifier(
 /// TLS 1.2 and 1.3; rustls knows nothing older.
 fn acceptor(
     clients: Arc<dyn ClientCertVerifier>,
+    protocols: Vec<Vec<u8>>,
     chain: &[CertificateDer<'static>],
     key: &PrivateKeyDer<'static>,
 ) -> Result<TlsAcceptor, TlsError> {
@@ -246,7 +258,7 @@ fn acceptor(
         .with_client_cert_verifier(clients);
     let mut config =
         builder.with_single_cert(chain.to_vec(), key.clone_key()).map_err(|error| unusable(&error))?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = protocols;
     if demanding {
         // A session that is resumed would let in a certificate that has expired meanwhile.
         config.session_storage = Arc::new(NoServerSessionStorage {});
