@@ -129,7 +129,7 @@ impl Trial {
                 continue;
             }
             let mut object = object.clone();
-            // Cluster-wide objects get names of their own, those beside the lease its namespace.
+            // What is in all namespaces or in kube-system gets a name of its own, what is beside the lease its namespace.
             if object["metadata"]["namespace"] == NAMESPACE {
                 object["metadata"]["namespace"] = name.into();
             } else {
