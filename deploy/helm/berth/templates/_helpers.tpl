@@ -7,6 +7,12 @@
 {{- end }}
 {{- end }}
 
+{{- /* Rights of a static pod have names of their own, so that a second scheduler can come and go beside it. */ -}}
+{{- define "berth.rights" -}}
+{{- $name := include "berth.fullname" . }}
+{{- if and (eq .Values.mode "staticPod") (not (hasSuffix "-static-pod" $name)) }}{{ $name }}-static-pod{{ else }}{{ $name }}{{ end }}
+{{- end }}
+
 {{- define "berth.selectorLabels" -}}
 app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
 app.kubernetes.io/instance: {{ .Release.Name }}
