@@ -1,9 +1,11 @@
 //! The chart refuses wrong values, and says the same as the manifests.
 
-use anyhow::{Result, ensure};
-use serde_json::Value;
+use std::collections::BTreeMap;
 
-use super::rendering::{deploy, kustomized, object, run, templated};
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+use super::rendering::{deploy, kustomized, object, objects, run, templated};
 use crate::controlplane::Binaries;
 
 #[tokio::test]
@@ -50,10 +52,6 @@ async fn the_chart_says_what_the_manifests_say() -> Result<()> {
     let both = |kind: &str, name: &str| -> Result<(Value, Value)> {
         Ok((object(&chart, kind, name)?, object(&manifests, kind, name)?))
     };
-    for (kind, name) in [("ClusterRole", "berth"), ("Role", "berth:leader-election")] {
-        let (ours, theirs) = both(kind, name)?;
-        ensure!(ours["rules"] == theirs["rules"], "{kind} {name} differs");
-    }
     let (ours, theirs) = both("Deployment", "berth")?;
     let spec = |deployment: &Value| {
         let mut spec = deployment["spec"]["template"]["spec"].clone();
@@ -82,6 +80,56 @@ async fn the_chart_says_what_the_manifests_say() -> Result<()> {
         let theirs: Value = serde_saphyr::from_str(&std::fs::read_to_string(folder.join(file))?)?;
         ensure!(ours == theirs, "{file} differs:\n{ours:#}\n{theirs:#}");
     }
+    Ok(())
+}
+
+/// What decides who may do what and where, by kind, namespace and name.
+fn rights(rendering: &str) -> Result<BTreeMap<[String; 3], Value>> {
+    const KINDS: [&str; 7] = [
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Deployment",
+        "Role",
+        "RoleBinding",
+        "Service",
+        "ServiceAccount",
+    ];
+    let mut rights = BTreeMap::new();
+    for object in objects(rendering)? {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        let kind = text(&object["kind"]);
+        if KINDS.contains(&&*kind) {
+            let says = json!([object["rules"], object["roleRef"], object["subjects"]]);
+            rights.insert([kind, text(&metadata["namespace"]), text(&metadata["name"])], says);
+        }
+    }
+    Ok(rights)
+}
+
+#[tokio::test]
+async fn the_chart_gives_the_rights_that_the_manifests_give() -> Result<()> {
+    let binaries = Binaries::locate().await?;
+    let mut of_way = BTreeMap::new();
+    for (folder, values) in [
+        ("second-scheduler", &[] as &[&str]),
+        ("static-pod", &["mode=staticPod"]),
+        ("remote", &["mode=remote", "tls.secretName=a", "tls.clientSecretName=b"]),
+    ] {
+        let theirs = rights(&kustomized(&binaries, folder)?)?;
+        let ours = rights(&templated(&binaries, values)?)?;
+        ensure!(ours == theirs, "{folder} differs:\n{ours:#?}\n{theirs:#?}");
+        of_way.insert(folder, theirs);
+    }
+    // A request to kube-scheduler's own port is authenticated with what is in kube-system.
+    let reader =
+        ["RoleBinding", "kube-system", "berth:extension-apiserver-authentication-reader"].map(str::to_owned);
+    for folder in ["second-scheduler", "remote"] {
+        ensure!(of_way[folder].contains_key(&reader), "{folder} has no {reader:?}");
+    }
+    // A second scheduler beside a static pod: neither takes the other's rights along when it goes.
+    let shared = of_way["static-pod"].keys().find(|key| of_way["second-scheduler"].contains_key(*key));
+    ensure!(shared.is_none(), "both ways have {shared:?}");
     Ok(())
 }
 
