@@ -76,6 +76,15 @@ fn the_page_of_metrics_is_current_and_complete() {
     assert_current("docs/metrics.md", &metrics::page(&families));
 }
 
+#[test]
+fn the_chart_ships_the_rules_of_the_project() {
+    let of_project =
+        |file: &str| std::fs::read_to_string(root().join("dashboards/rules").join(file)).expect(file);
+    for file in ["alerts.yaml", "recording.yaml"] {
+        assert_current(&format!("deploy/helm/berth/files/rules/{file}"), &of_project(file));
+    }
+}
+
 fn schema() -> Value {
     serde_json::from_str(&berth::config::json_schema()).expect("JSON")
 }

@@ -133,6 +133,32 @@ async fn the_chart_gives_the_rights_that_the_manifests_give() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn the_chart_brings_the_rules_of_the_project() -> Result<()> {
+    let binaries = Binaries::locate().await?;
+    let groups = |values: &[&str]| -> Result<Value> {
+        let values: Vec<_> = ["prometheusRule.enabled=true"].iter().chain(values).copied().collect();
+        let rule = object(&templated(&binaries, &values)?, "PrometheusRule", "berth")?;
+        Ok(rule["spec"]["groups"].clone())
+    };
+    let mut shipped = Vec::new();
+    for file in ["recording.yaml", "alerts.yaml"] {
+        let text = std::fs::read_to_string(deploy("../dashboards/rules").join(file))?;
+        let rules: Value = serde_saphyr::from_str(&text)?;
+        shipped.extend(rules["groups"].as_array().cloned().unwrap_or_default());
+    }
+    let shipped = Value::from(shipped);
+    let plain = groups(&[])?;
+    ensure!(plain == shipped, "the rules differ:\n{plain:#}\n{shipped:#}");
+    let linked = groups(&["prometheusRule.runbookPrefix=https://git.example.com/berth/"])?.to_string();
+    let shipped = shipped.to_string();
+    let links = shipped.replace("\"docs/runbook", "\"https://git.example.com/berth/docs/runbook");
+    ensure!(linked == links && links != shipped, "the links differ: {linked}");
+    let own = groups(&["prometheusRule.groups[0].name=own"])?;
+    ensure!(own == json!([{"name": "own"}]), "{own:#}");
+    Ok(())
+}
+
 fn parsed(map: &Value, file: &str) -> Result<Value> {
     Ok(serde_saphyr::from_str(map["data"][file].as_str().unwrap_or_default())?)
 }
