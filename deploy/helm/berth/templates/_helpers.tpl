@@ -61,6 +61,26 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toYaml (merge $fixed (deepCopy .Values.config)) }}
 {{- end }}
 
+{{- /* A duration such as 500ms, 4s or 1m30s. */ -}}
+{{- define "berth.milliseconds" -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 }}
+{{- $all := 0 }}
+{{- range regexFindAll "[0-9]+(ms|s|m|h)" . -1 }}
+{{- $all = add $all (mul (regexFind "^[0-9]+" . | atoi) (get $units (regexFind "[a-z]+$" .))) }}
+{{- end }}
+{{- $all }}
+{{- end }}
+
+{{- /* Fails if a list of arguments repeats one that the chart gives. */ -}}
+{{- define "berth.refuseArgument" -}}
+{{- $value := index . 0 }}{{ $name := index . 1 }}
+{{- range index . 2 }}
+{{- if regexMatch (printf "^--?%s(=.*)?$" $name) . }}
+{{- fail (printf "%s: --%s is given by the chart" $value $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "berth.placement" -}}
 {{- $root := index . 0 }}{{ $component := index . 1 -}}
 schedulerName: {{ $root.Values.podSchedulerName }}
