@@ -61,6 +61,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toYaml (merge $fixed (deepCopy .Values.config)) }}
 {{- end }}
 
+{{- /* Whether there is a kube-scheduler of the chart. */ -}}
+{{- define "berth.runsScheduler" -}}
+{{- if or (eq .Values.mode "secondScheduler") (and (eq .Values.mode "remote") .Values.kubeScheduler.enabled) }}true{{ end }}
+{{- end }}
+
 {{- /* A duration such as 500ms, 4s or 1m30s. */ -}}
 {{- define "berth.milliseconds" -}}
 {{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 }}
