@@ -5,6 +5,7 @@
 
 mod support;
 mod references {
+    pub mod chart;
     pub mod json_schema;
     pub mod metrics;
 }
@@ -12,7 +13,7 @@ mod references {
 use std::path::{Path, PathBuf};
 
 use references::json_schema::violations;
-use references::metrics;
+use references::{chart, metrics};
 use serde_json::Value;
 use support::running::Running;
 use support::small_cluster::CONFIG_HEAD;
@@ -76,8 +77,24 @@ fn the_page_of_metrics_is_current_and_complete() {
     assert_current("docs/metrics.md", &metrics::page(&families));
 }
 
+#[test]
+fn the_chart_ships_the_rules_of_the_project() {
+    let of_project =
+        |file: &str| std::fs::read_to_string(root().join("dashboards/rules").join(file)).expect(file);
+    for file in ["alerts.yaml", "recording.yaml"] {
+        assert_current(&format!("deploy/helm/berth/files/rules/{file}"), &of_project(file));
+    }
+}
+
 fn schema() -> Value {
     serde_json::from_str(&berth::config::json_schema()).expect("JSON")
+}
+
+#[test]
+fn the_chart_knows_the_schema_of_settings() {
+    const FILE: &str = "deploy/helm/berth/values.schema.json";
+    let current = std::fs::read_to_string(root().join(FILE)).expect(FILE);
+    assert_current(FILE, &chart::values_schema(&current, &schema()));
 }
 
 fn value(yaml: &str) -> Value {

@@ -65,6 +65,8 @@ fn all() -> Known {
             known.insert(format!("{name}{ending}"), labels);
         }
     }
+    // What Prometheus itself says of each target.
+    known.insert("up".to_owned(), BTreeSet::new());
     for rule in rules() {
         if let Some(name) = rule["record"].as_str() {
             // Recorded by job and instance, which every selector may name anyhow.

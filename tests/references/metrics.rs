@@ -44,7 +44,8 @@ pub fn page(families: &[Family]) -> String {
     let mut page = "# Metrics\n\n\
         Every metric on `/metrics` of the admin port, made from a started Berth: do not edit this page. A test compares, and \
         tells the\ncommand that writes it anew. Labels are closed sets: never the name of a pod, node or namespace. Every \
-        series that can be named exists\nfrom the start with 0. Times are in seconds.\n\n\
+        series that can be named exists\nfrom the start with 0, but for \
+        `berth_certificate_expiry_timestamp_seconds`, of which there is one for each file that is set. Times are\nin seconds.\n\n\
         | metric | type | labels | meaning |\n|---|---|---|---|\n"
         .to_owned();
     let mut long: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

@@ -24,7 +24,16 @@ pub const KUSTOMIZATIONS: [&str; 3] = ["second-scheduler", "static-pod", "remote
 pub const VALUES: [(&str, &[&str]); 8] = [
     ("defaults", &[]),
     ("static-pod", &["mode=staticPod"]),
-    ("remote", &["mode=remote", "tls.secretName=a", "tls.clientSecretName=b"]),
+    (
+        "remote",
+        &[
+            "mode=remote",
+            "tls.secretName=a",
+            "tls.clientSecretName=b",
+            "adminAccess.enabled=true",
+            "serviceMonitor.enabled=true",
+        ],
+    ),
     (
         "remote-berth-only",
         &["mode=remote", "tls.secretName=a", "kubeScheduler.enabled=false", "networkPolicy.enabled=true"],

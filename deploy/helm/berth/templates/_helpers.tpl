@@ -7,6 +7,12 @@
 {{- end }}
 {{- end }}
 
+{{- /* Rights of a static pod have names of their own, so that a second scheduler can come and go beside it. */ -}}
+{{- define "berth.rights" -}}
+{{- $name := include "berth.fullname" . }}
+{{- if and (eq .Values.mode "staticPod") (not (hasSuffix "-static-pod" $name)) }}{{ $name }}-static-pod{{ else }}{{ $name }}{{ end }}
+{{- end }}
+
 {{- define "berth.selectorLabels" -}}
 app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -53,6 +59,31 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 {{- $fixed := dict "apiVersion" "config.berth.dev/v1alpha1" "kind" "BerthConfiguration" "server" $server }}
 {{- toYaml (merge $fixed (deepCopy .Values.config)) }}
+{{- end }}
+
+{{- /* Whether there is a kube-scheduler of the chart. */ -}}
+{{- define "berth.runsScheduler" -}}
+{{- if or (eq .Values.mode "secondScheduler") (and (eq .Values.mode "remote") .Values.kubeScheduler.enabled) }}true{{ end }}
+{{- end }}
+
+{{- /* A duration such as 500ms, 4s or 1m30s. */ -}}
+{{- define "berth.milliseconds" -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 }}
+{{- $all := 0 }}
+{{- range regexFindAll "[0-9]+(ms|s|m|h)" . -1 }}
+{{- $all = add $all (mul (regexFind "^[0-9]+" . | atoi) (get $units (regexFind "[a-z]+$" .))) }}
+{{- end }}
+{{- $all }}
+{{- end }}
+
+{{- /* Fails if a list of arguments repeats one that the chart gives. */ -}}
+{{- define "berth.refuseArgument" -}}
+{{- $value := index . 0 }}{{ $name := index . 1 }}
+{{- range index . 2 }}
+{{- if regexMatch (printf "^--?%s(=.*)?$" $name) . }}
+{{- fail (printf "%s: --%s is given by the chart" $value $name) }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "berth.placement" -}}
