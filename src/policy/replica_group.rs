@@ -77,7 +77,7 @@ pub mod survey;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub use self::bind_check::breach;
+pub use self::bind_check::{begins_unforeseen, breach};
 use self::member::Member;
 use self::members::Members;
 use self::search::{Search, Settings};

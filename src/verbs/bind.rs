@@ -1,10 +1,15 @@
 //! Bind: the pod goes to its node.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use super::Verbs;
+use super::off_loop::off_the_event_loop;
 use crate::cluster::binder::{BindError, BindOrder};
 use crate::config::Mode;
-use crate::model::{Name, ObjectKey};
-use crate::policy::replica_group::breach;
+use crate::decision::reason::REPLICA_GROUP;
+use crate::model::{Name, ObjectKey, Pod};
+use crate::policy::replica_group::{begins_unforeseen, breach};
 use crate::view::View;
 use crate::wire::{BindArgs, WireError, reply};
 
@@ -18,12 +23,12 @@ impl Verbs {
             key: ObjectKey::new(&*args.namespace, &*args.name),
             node: self.interner.name(&args.node),
         };
-        let mut breach = None;
+        let mut breach = self.breach_of_beginning(&order);
         self.store.write_by_settings(|view, config, _| {
             // Looked at in the very step that takes the place, so that of two members at once the second sees the first.
-            breach = Some(&order)
-                .filter(|_| config.replica_groups.mode == Mode::Enforce)
-                .and_then(|order| breach_by(order, view));
+            if breach.is_none() && config.replica_groups.mode == Mode::Enforce {
+                breach = breach_by(&order, view);
+            }
             if breach.is_none() {
                 view.assume(&order.uid, &order.key, order.node.clone(), config.server.ledger_ttl.0);
             }
@@ -35,6 +40,24 @@ impl Verbs {
         };
         self.record_binding(&order, &result);
         Ok(reply::bind(&result.map_or_else(|error| error.to_string(), |()| String::new())))
+    }
+
+    /// Why a first member may not begin where nobody has let it in lately: its group would not fit there as a whole now. If that
+    /// cannot be told either, nobody but kube-scheduler knows better.
+    fn breach_of_beginning(&self, order: &BindOrder) -> Option<&'static str> {
+        let snapshot = self.store.snapshot();
+        if snapshot.config().replica_groups.mode != Mode::Enforce {
+            return None;
+        }
+        let pod = shown(order, snapshot.view())?;
+        if !begins_unforeseen(pod, &order.node, snapshot.view()) {
+            return None;
+        }
+        let candidates = [Cow::Borrowed(&*order.node)];
+        let decision = off_the_event_loop(|| self.explain(pod.clone(), &candidates)).ok()?;
+        decision
+            .nearest_reason(REPLICA_GROUP)
+            .map(|_| "by now the replica group does not fit there as a whole")
     }
 
     /// Records what became of a binding.
@@ -64,6 +87,10 @@ impl Verbs {
 
 /// What the bind would break of what groups are promised.
 fn breach_by(order: &BindOrder, view: &View) -> Option<&'static str> {
-    let shown = view.pod(&order.uid).or_else(|| view.ledger().get(&order.uid).map(|entry| &entry.pod));
-    breach(shown?, &order.node, view)
+    breach(shown(order, view)?, &order.node, view)
+}
+
+/// The pod as the watch shows it, or as it was when it was let in.
+fn shown<'v>(order: &BindOrder, view: &'v View) -> Option<&'v Arc<Pod>> {
+    view.pod(&order.uid).or_else(|| view.ledger().get(&order.uid).map(|entry| &entry.pod))
 }

@@ -119,7 +119,7 @@ impl World<'_> {
         let Some(bound) = self.berth.bind(self.api, &pod, &node, status) else {
             self.note(|| format!("bind {uid} -> {node}: declined"));
             self.seen.late_bind_declined |= is_late;
-            self.check_declined(&pod, &node)?;
+            self.check_declined(&pod, &node, is_late)?;
             self.fail(uid);
             return Ok(());
         };
@@ -131,6 +131,7 @@ impl World<'_> {
         }
         if done {
             if is_late {
+                self.check_late_beginning(&pod, &node)?;
                 self.excuse_late_bind(&pod, &node);
             }
             self.check_binding(&pod, &node)?;

@@ -24,6 +24,21 @@ pub fn breach(pod: &Pod, node: &str, view: &View) -> Option<&'static str> {
     }
 }
 
+/// Whether a member would be the first of its group in place, and nobody has decided lately that it may begin on this node: its
+/// attempt took longer than it is remembered, the node has changed domains since, or another Berth was asked. Then nobody has
+/// kept room for the others, and the group has to be looked at again.
+pub fn begins_unforeseen(pod: &Pod, node: &str, view: &View) -> bool {
+    let Some(membership) = pod.group.as_ref().filter(|_| pod.is_placed_with_its_group()) else {
+        return false;
+    };
+    let is_foreseen = view.ledger().get(&pod.uid).is_some_and(|entry| match &entry.domain {
+        Some((key, value)) => view.node(node).is_none_or(|node| node.labels.get(key) == Some(value)),
+        None => membership.topology.required.is_none(),
+    });
+    let mut others = view.placed_members(&membership.group).filter(|member| member.uid != pod.uid);
+    !is_foreseen && others.next().is_none()
+}
+
 /// Whether a member on this node would be the first of its group in a domain where one of another group is, and one of both
 /// groups does not want the other there.
 fn trespasses(pod: &Pod, node: &str, view: &View) -> bool {

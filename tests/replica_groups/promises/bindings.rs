@@ -1,6 +1,7 @@
 //! What must hold when a member is bound.
 
 use super::Violation;
+use crate::room::{Crew, around};
 use crate::scenario::NodeSpec;
 use crate::truth::{Part, Pod};
 use crate::world::World;
@@ -26,9 +27,26 @@ impl World<'_> {
         self.excuse_groups_around(node);
     }
 
+    /// Who is bound later than its attempt is remembered, as the first of its group, is bound only where all the others fit.
+    pub fn check_late_beginning(&self, pod: &Pod, node: &str) -> Result<(), Violation> {
+        let (Some(part), Some(node)) = (&pod.part, self.truth.nodes.get(node)) else { return Ok(()) };
+        let Some(level) = self.truth.set_of(part.group).required else { return Ok(()) };
+        let is_first = self.placed_members(part.group).all(|(other, _)| other.uid == pod.uid);
+        if !is_first || !self.watch.is_empty() || node.domain(level).is_none() {
+            return Ok(());
+        }
+        let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).chain([pod]).collect();
+        let rest = Crew::missing(&self.truth, part.group, &under_way);
+        let fits =
+            self.occupancy_to_come().with(pod, &node.name).packs(&rest, &around(&self.truth, level, node));
+        let text =
+            || format!("{} is bound late to {}, where the rest does not fit: {rest:?}", pod.uid, node.name);
+        fits.then_some(()).ok_or_else(|| Violation::new("late beginning", text()))
+    }
+
     /// A bind is declined only for the sake of members that are elsewhere, or of a group that must not be near, or because the
     /// node is in no domain any more.
-    pub fn check_declined(&self, pod: &Pod, node: &str) -> Result<(), Violation> {
+    pub fn check_declined(&self, pod: &Pod, node: &str, is_late: bool) -> Result<(), Violation> {
         let unfounded =
             |why: &str| Err(Violation::new("declined with reason", format!("{}: {why}", pod.uid)));
         let part = pod.part.as_ref();
@@ -46,7 +64,7 @@ impl World<'_> {
             self.truth.nodes.get(place).is_none_or(|place| place.domain(level) != node.domain(level))
         };
         let part_of = part.group;
-        let mut others = self.placed_members(part_of).filter(|(other, _)| other.uid != pod.uid);
+        let mut others = self.placed_members(part_of).filter(|(other, _)| other.uid != pod.uid).peekable();
         let is_kept_out = (0..self.truth.groups.len())
             .any(|other| self.truth.objects(other, part.group) || self.truth.objects(part.group, other));
         // Berth may count on one that was offered a place elsewhere, though nothing came of it.
@@ -55,7 +73,9 @@ impl World<'_> {
             *uid != pod.uid && part.is_some_and(|other| other.group == part_of)
         };
         let is_counted_on = self.offers.keys().any(of_group);
-        let is_founded = is_in_no_domain || is_counted_on || is_kept_out;
+        // Who begins late is looked at anew; `check_late_beginning` has what may come of it.
+        let is_late_beginning = is_late && others.peek().is_none();
+        let is_founded = is_in_no_domain || is_counted_on || is_kept_out || is_late_beginning;
         if is_blind || is_founded || others.any(|(_, place)| is_elsewhere(place)) {
             Ok(())
         } else {
