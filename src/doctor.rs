@@ -27,6 +27,7 @@ mod reach;
 mod report;
 mod running;
 mod scheduler_config;
+mod scheduler_fields;
 #[cfg(test)]
 mod tests;
 mod topology;

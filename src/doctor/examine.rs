@@ -52,14 +52,14 @@ fn scheduler(facts: &Facts, report: &mut Report) {
     };
     let scheduler = match scheduler_config::parse(text) {
         Ok(scheduler) => scheduler,
-        Err(findings) => return report.add(category, first, findings),
+        Err(finding) => return report.add(category, first, vec![finding]),
     };
     let config = &facts.config;
     let cluster = facts.api_server.got().and_then(|server| server.cluster.got());
     let none = BTreeMap::new();
     let asked = cluster.map_or(&none, |cluster| &cluster.schedulers_of_groups);
     let host_network = facts.api_server.got().and_then(|server| server.host_network);
-    report.add(category, first, Vec::new());
+    report.add(category, first, scheduler.unknown_fields.clone());
     report.add(category, "one extender points to Berth", extender::which(&scheduler));
     if let [(_, ours), ..] = scheduler.extenders_for_berth().as_slice() {
         let address = extender::address(ours, config, host_network);

@@ -177,7 +177,9 @@ fn good_variations_are_good() {
         f.config = config("replicaGroups: {nominate: false}");
         replaced(f, "profiles:", "percentageOfNodesToScore: 100\nprofiles:");
     };
+    let delayed: fn(&mut Facts) = |f| replaced(f, "profiles:", "delayCacheUntilActive: true\nprofiles:");
     for (name, change) in [
+        ("a cache that waits for the lead", delayed),
         ("a kube-scheduler in a pod of its own", in_pod),
         ("scores only", scores_only),
         ("watching before trusting", observing),
@@ -207,6 +209,16 @@ fn each_finding_is_found_where_something_is_broken_that_way_and_nothing_else() {
     }
     let unseen: Vec<_> = Code::ALL.into_iter().filter(|code| !seen.contains(code)).collect();
     assert_eq!(unseen, [], "every code has a case");
+}
+
+#[test]
+fn an_unknown_field_hides_nothing_else() {
+    let mut facts = good();
+    facts.scheduler_config =
+        Some(SHIPPED.replace("profiles:", "futureField: 1\nprofiles:").replace("bindVerb: bind", ""));
+    let report = examine(&facts);
+    let expected = [Code::UnknownField, Code::BindVerbMissing].map(|code| (code, Severity::Error));
+    assert_eq!(found(&report), expected, "{report}");
 }
 
 #[test]

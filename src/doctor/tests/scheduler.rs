@@ -23,7 +23,7 @@ pub(super) fn cases() -> Vec<Case> {
             replaced(f, "weight: 1", "weight: one");
         }),
         case("a field in the wrong case", Code::UnknownField, Error, |f| {
-            replaced(f, "nodeCacheCapable", "nodecachecapable");
+            replaced(f, "ignorable: false", "Ignorable: false");
         }),
         case("no extenders", Code::NoExtender, Error, |f| {
             f.scheduler_config = Some(SHIPPED.split("extenders:").next().expect("text").to_owned());
