@@ -134,7 +134,7 @@ impl SchedulerConfig {
     }
 
     /// The extenders that point to Berth, with their positions: those that say so by name or by port; if nobody does, a
-    /// single one whose verbs are called as Berth's are.
+    /// single one whose verbs are all called as Berth's are.
     pub(super) fn extenders_for_berth(&self) -> Vec<(usize, &Extender)> {
         let all = || self.extenders.iter().enumerate();
         let named: Vec<_> = all().filter(|(_, extender)| extender.names_berth()).collect();
@@ -183,7 +183,9 @@ impl Extender {
             (&self.preempt_verb, "preempt"),
             (&self.bind_verb, "bind"),
         ];
-        own.iter().any(|(verb, name)| verb == name)
+        // Other extenders have a `filter`, too; hardly any of them is asked about evictions, or binds.
+        let is_told = !self.preempt_verb.is_empty() || !self.bind_verb.is_empty();
+        is_told && own.iter().all(|(verb, name)| verb.is_empty() || verb.trim_matches('/') == *name)
     }
 
     /// How long kube-scheduler waits for an answer; the text if it is no duration.
@@ -207,5 +209,24 @@ impl Extender {
     /// Whether any certificate is good: that is what `enableHTTPS` means where no authority is named.
     pub(super) fn accepts_any_certificate(&self) -> bool {
         self.tls_config.insecure || (self.enable_https && !self.has_authority())
+    }
+}
+
+#[test]
+fn a_single_extender_is_berth_if_all_its_verbs_are() {
+    for (verbs, is_ours) in [
+        ("filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, bindVerb: bind", true),
+        ("filterVerb: filter, bindVerb: bind", true),
+        ("filterVerb: /filter, preemptVerb: preempt", true),
+        ("filterVerb: filter", false),
+        ("filterVerb: filter, prioritizeVerb: prioritize", false),
+        ("filterVerb: filter, bindVerb: gpushare/bind", false),
+        ("filterVerb: predicates, preemptVerb: preempt", false),
+    ] {
+        let text = format!(
+            "apiVersion: {API_VERSION}\nkind: {KIND}\nextenders: [{{urlPrefix: 'http://10.0.0.7:9999', {verbs}}}]\n"
+        );
+        let config = parse(&text).expect(verbs);
+        assert_eq!(!config.extenders_for_berth().is_empty(), is_ours, "{verbs}");
     }
 }
