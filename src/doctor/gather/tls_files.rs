@@ -174,7 +174,8 @@ pub(super) fn inspect(extender: Option<&Extender>, served: Option<&Tls>) -> TlsF
         if is_https && let Ok(certificate) = Certificate::read(&source.what, &chain[0]) {
             inspection.0.served = Some((certificate, host.clone()));
         }
-        if let Some(roots) = roots {
+        // Without a usable URL it is not known whom the certificate has to be for.
+        if is_https && let Some(roots) = roots {
             inspection.distrust(source, "tlsConfig.caFile", verify_server(roots, chain, &host));
         }
     }
@@ -274,5 +275,37 @@ impl ServerCertVerifier for AnyCertificate {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inspect;
+    use crate::config::Tls;
+    use crate::doctor::certificates::TlsFacts;
+    use crate::doctor::scheduler_config::{self, TlsConfig};
+
+    /// What is found of a served certificate, for an extender with that URL and the certificate as its authority.
+    fn inspected(url: &str, change: impl FnOnce(&mut TlsConfig)) -> TlsFacts {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+        let [cert_file, key_file] = ["tls.crt", "tls.key"].map(|name| directory.path().join(name));
+        std::fs::write(&cert_file, made.cert.pem()).expect("written");
+        std::fs::write(&key_file, made.signing_key.serialize_pem()).expect("written");
+        let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration";
+        let text = format!("{head}\nextenders: [{{urlPrefix: '{url}', bindVerb: bind}}]\n");
+        let mut extender = scheduler_config::parse(&text).expect("a configuration").extenders.remove(0);
+        extender.tls_config.ca_file = cert_file.display().to_string();
+        change(&mut extender.tls_config);
+        inspect(Some(&extender), Some(&Tls { cert_file, key_file, client_ca_file: None }))
+    }
+
+    #[test]
+    fn nobody_is_distrusted_for_a_url_that_names_no_host() {
+        for url in ["127.0.0.1:8888", "https://", "not a url"] {
+            let facts = inspected(url, |_| {});
+            assert_eq!((&facts.distrusted, &facts.served), (&Vec::new(), &None), "{url}");
+            assert_eq!(facts.unusable, [], "{url}");
+        }
     }
 }
