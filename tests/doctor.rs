@@ -44,6 +44,7 @@ struct Side<'a> {
     shows: Option<&'a Identity>,
     key_of: Option<&'a Identity>,
     server_name: &'a str,
+    more: &'a str,
 }
 
 /// The codes that are found.
@@ -60,6 +61,9 @@ fn codes(berth: &Running, side: &Side<'_>) -> Vec<String> {
     }
     if !side.server_name.is_empty() {
         tls.push(format!("serverName: {}", side.server_name));
+    }
+    if !side.more.is_empty() {
+        tls.push(side.more.to_owned());
     }
     let url = format!("urlPrefix: https://{}:{}", side.host, berth.verbs.port());
     let ours = format!("{url}\n    enableHTTPS: true\n    tlsConfig: {{{}}}", tls.join(", "));
@@ -87,6 +91,7 @@ fn both_sides_of_tls_are_compared_and_tried() {
         shows: Some(&known),
         key_of: None,
         server_name: "",
+        more: "",
     };
     assert_eq!(codes(&berth, &good()), Vec::<String>::new());
     for (what, side, expected) in [
@@ -106,6 +111,11 @@ fn both_sides_of_tls_are_compared_and_tried() {
             "another name",
             Side { server_name: "berth.example", ..good() },
             &["CertificateForAnotherName", "VerbsUnreachable"],
+        ),
+        (
+            "another name that nobody looks at",
+            Side { trusts: None, server_name: "berth.example", more: "insecure: true", ..good() },
+            &["CertificateNotVerified"],
         ),
         ("no authority", Side { trusts: None, ..good() }, &["CertificateNotVerified"]),
     ] {

@@ -54,6 +54,10 @@ codes! {
     HttpsContradiction,
     /// Any certificate is accepted.
     CertificateNotVerified,
+    /// Any certificate is to be accepted, and an authority is named: kube-scheduler does not start.
+    InsecureWithAuthority,
+    /// A client certificate without its key, or the key alone.
+    ClientCertificateIncomplete,
     /// Plain HTTP to another machine.
     PlainHttp,
     /// A name that only cluster DNS knows, where there is no cluster DNS.

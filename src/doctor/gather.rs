@@ -118,7 +118,7 @@ fn tls_facts(extender: Option<&Extender>, config: &Config, source: &ConfigSource
     // Files that a Berth elsewhere names are not here.
     let served = config.server.tls.as_ref().filter(|_| matches!(source, ConfigSource::File));
     let names_files =
-        extender.is_some_and(|extender| extender.has_authority() || extender.has_client_certificate());
+        extender.is_some_and(|extender| extender.has_authority() || extender.names_client_certificate());
     if served.is_none() && !names_files {
         return Asked::Skipped("neither configuration file names certificates".to_owned());
     }

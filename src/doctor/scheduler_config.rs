@@ -206,6 +206,15 @@ impl Extender {
         !self.tls_config.ca_file.is_empty() || !self.tls_config.ca_data.is_empty()
     }
 
+    /// Whether there is a certificate for kube-scheduler to show, and a key that should be its own.
+    pub(super) fn names_client_certificate(&self) -> bool {
+        !self.tls_config.cert_file.is_empty() || !self.tls_config.cert_data.is_empty()
+    }
+
+    pub(super) fn names_client_key(&self) -> bool {
+        !self.tls_config.key_file.is_empty() || !self.tls_config.key_data.is_empty()
+    }
+
     /// Whether any certificate is good: that is what `enableHTTPS` means where no authority is named.
     pub(super) fn accepts_any_certificate(&self) -> bool {
         self.tls_config.insecure || (self.enable_https && !self.has_authority())

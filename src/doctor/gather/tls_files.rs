@@ -62,9 +62,9 @@ impl Source {
 }
 
 impl Extender {
-    /// Whether kube-scheduler has a certificate to show.
-    pub(super) fn has_client_certificate(&self) -> bool {
-        !self.tls_config.cert_file.is_empty() || !self.tls_config.cert_data.is_empty()
+    /// Whether kube-scheduler has a certificate to show: it takes a key, too, and half of a pair is left aside silently.
+    fn has_client_certificate(&self) -> bool {
+        self.names_client_certificate() && self.names_client_key()
     }
 }
 
@@ -170,12 +170,15 @@ pub(super) fn inspect(extender: Option<&Extender>, served: Option<&Tls>) -> TlsF
     });
     let named = &extender.tls_config.server_name;
     let host = if named.is_empty() { url.map_or(String::new(), |url| url.host) } else { named.clone() };
-    if let (Some((source, _)), Some(chain)) = (&own, &own_chain) {
-        if is_https && let Ok(certificate) = Certificate::read(&source.what, &chain[0]) {
+    // Without a usable URL it is not known whom the certificate has to be for, and whoever accepts any asks for no name.
+    let is_checked = is_https && !extender.accepts_any_certificate();
+    if let (Some((source, _)), Some(chain)) = (&own, &own_chain)
+        && is_checked
+    {
+        if let Ok(certificate) = Certificate::read(&source.what, &chain[0]) {
             inspection.0.served = Some((certificate, host.clone()));
         }
-        // Without a usable URL it is not known whom the certificate has to be for.
-        if is_https && let Some(roots) = roots {
+        if let Some(roots) = roots {
             inspection.distrust(source, "tlsConfig.caFile", verify_server(roots, chain, &host));
         }
     }
@@ -307,5 +310,13 @@ mod tests {
             assert_eq!((&facts.distrusted, &facts.served), (&Vec::new(), &None), "{url}");
             assert_eq!(facts.unusable, [], "{url}");
         }
+    }
+
+    #[test]
+    fn who_accepts_any_certificate_asks_for_no_name() {
+        const URL: &str = "https://127.0.0.1:8888";
+        assert!(inspected(URL, |_| {}).served.is_some(), "who has an authority does");
+        let insecure = inspected(URL, |tls| (tls.insecure, tls.ca_file) = (true, String::new()));
+        assert_eq!(insecure.served, None);
     }
 }

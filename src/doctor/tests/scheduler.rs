@@ -58,7 +58,19 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         case("no authority", Code::CertificateNotVerified, Error, |f| replaced(f, HTTP, HTTPS)),
         case("insecure by the flag", Code::CertificateNotVerified, Warning, |f| {
+            replaced(f, HTTP, &format!("{HTTPS}\n    tlsConfig: {{insecure: true}}"));
+        }),
+        case("insecure, and an authority", Code::InsecureWithAuthority, Error, |f| {
             replaced(f, HTTP, &format!("{HTTPS}\n    tlsConfig: {{insecure: true, caFile: a}}"));
+        }),
+        case("insecure, and an authority, without HTTPS", Code::InsecureWithAuthority, Error, |f| {
+            replaced(f, HTTP, &format!("{HTTP}\n    tlsConfig: {{insecure: true, caData: YQ==}}"));
+        }),
+        case("a certificate without a key", Code::ClientCertificateIncomplete, Warning, |f| {
+            replaced(f, HTTP, &format!("{HTTPS}\n    tlsConfig: {{caFile: a, certFile: b}}"));
+        }),
+        case("a key without a certificate", Code::ClientCertificateIncomplete, Warning, |f| {
+            replaced(f, HTTP, &format!("{HTTPS}\n    tlsConfig: {{caFile: a, keyData: YQ==}}"));
         }),
         case("plain HTTP elsewhere", Code::PlainHttp, Error, |f| {
             replaced(f, HTTP, "urlPrefix: http://10.0.0.7:8888");
