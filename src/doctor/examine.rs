@@ -120,9 +120,21 @@ fn berth(facts: &Facts, report: &mut Report) {
     report.add(category, "it is ready", running::readiness(running));
     report.add(category, "its cache is current", running::freshness(running));
     report.add(category, "its configuration is the one in the file", running::configuration(running));
-    report.add(category, "its calls end well, and bind is among them", running::calls(running));
+    report.add(
+        category,
+        "its calls end well, and bind is among them",
+        running::calls(running, is_told_to_bind(facts)),
+    );
     report.add(category, "its certificates are good", running::certificates(running, facts.now));
     report.add(category, "it is of this version", running::version(running));
+}
+
+/// Whether kube-scheduler's configuration is known, and makes Berth bind.
+fn is_told_to_bind(facts: &Facts) -> bool {
+    let scheduler = facts.scheduler_config.as_deref().and_then(|text| scheduler_config::parse(text).ok());
+    scheduler.is_some_and(|scheduler| {
+        scheduler.extenders_for_berth().iter().any(|(_, ours)| !ours.bind_verb.is_empty())
+    })
 }
 
 fn api_server(facts: &Facts, report: &mut Report) {

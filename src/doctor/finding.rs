@@ -130,7 +130,7 @@ codes! {
     KindNotFollowed,
     /// A changed configuration was not taken in.
     ConfigurationNotCurrent,
-    /// Pods are filtered, and nobody calls bind.
+    /// Nodes are scored for pods, and nobody calls bind.
     NobodyBinds,
     /// Decisions have panicked.
     Panicked,

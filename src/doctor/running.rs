@@ -86,20 +86,22 @@ pub(super) fn configuration(facts: &RunningFacts) -> Vec<Finding> {
     Vec::new()
 }
 
-/// Whether who filters also binds, and nothing has broken.
-pub(super) fn calls(facts: &RunningFacts) -> Vec<Finding> {
+/// Whether who is given nodes also binds, and nothing has broken. `is_told_to_bind` says that kube-scheduler's configuration
+/// is known, and has a `bindVerb`.
+pub(super) fn calls(facts: &RunningFacts, is_told_to_bind: bool) -> Vec<Finding> {
     let page = Page::new(&facts.metrics);
     let calls = |verb: &str| page.sum("berth_request_duration_seconds_count", &[("verb", verb)]);
     let mut findings = Vec::new();
-    // One or two may be on their way, or doctor's own.
-    if calls("filter") > 20.0 && calls("bind") == 0.0 {
-        findings.push(Finding::error(
+    // Filter calls prove nothing: in a full cluster no node is left after any of them, and doctor's own are among them.
+    // Scores are asked for where several nodes are left, and then a bind call should come. A few may be on their way.
+    if !is_told_to_bind && calls("prioritize") > 20.0 && calls("bind") == 0.0 {
+        findings.push(Finding::warning(
             Code::NobodyBinds,
             format!(
-                "there were {} filter calls and no bind call: kube-scheduler does not let Berth bind",
-                calls("filter")
+                "nodes were scored for {} pods, and there was no bind call: it seems that kube-scheduler does not let Berth bind",
+                calls("prioritize")
             ),
-            "set bindVerb: bind in kube-scheduler's configuration, and restart it",
+            "set bindVerb: bind in kube-scheduler's configuration, and restart it; --scheduler-config FILE tells for certain",
         ));
     }
     let panics = page.sum("berth_panics_total", &[]);

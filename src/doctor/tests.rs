@@ -42,6 +42,7 @@ fn metrics(more: &str) -> String {
         "berth_build_info{{version=\"{version}\"}} 1\nberth_config_current 1\n\
          berth_request_duration_seconds_count{{code=\"200\",verb=\"filter\"}} 100\n\
          berth_request_duration_seconds_count{{code=\"200\",verb=\"bind\"}} 100\n\
+         berth_request_duration_seconds_count{{code=\"200\",verb=\"prioritize\"}} 100\n\
          berth_cache_staleness_seconds{{kind=\"Pod\"}} 0\nberth_panics_total{{where=\"filter\"}} 0\n{more}"
     )
 }
@@ -178,7 +179,15 @@ fn good_variations_are_good() {
         replaced(f, "profiles:", "percentageOfNodesToScore: 100\nprofiles:");
     };
     let delayed: fn(&mut Facts) = |f| replaced(f, "profiles:", "delayCacheUntilActive: true\nprofiles:");
+    let unbound: fn(&mut Facts) = |f| running(f).metrics = metrics("").replace("bind\"} 100", "bind\"} 0");
+    let full: fn(&mut Facts) = |f| {
+        f.scheduler_config = None;
+        running(f).metrics =
+            metrics("").replace("bind\"} 100", "bind\"} 0").replace("prioritize\"} 100", "prioritize\"} 0");
+    };
     for (name, change) in [
+        ("no bind calls yet, with a bindVerb", unbound),
+        ("filter calls in a full cluster", full),
         ("a cache that waits for the lead", delayed),
         ("a kube-scheduler in a pod of its own", in_pod),
         ("scores only", scores_only),

@@ -31,7 +31,8 @@ pub(super) fn cases() -> Vec<Case> {
         case("an old configuration", Code::ConfigurationNotCurrent, Error, |f| {
             running(f).metrics = metrics("").replace("config_current 1", "config_current 0");
         }),
-        case("no bind calls", Code::NobodyBinds, Error, |f| {
+        case("no bind calls", Code::NobodyBinds, Warning, |f| {
+            f.scheduler_config = None;
             running(f).metrics = metrics("").replace("verb=\"bind\"} 100", "verb=\"bind\"} 0");
         }),
         case("a panic", Code::Panicked, Warning, |f| shows(f, "berth_panics_total{where=\"bind\"} 1\n")),
