@@ -2,8 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::certificates::SOON;
 use super::finding::{Code, Finding};
 use super::metrics_page::Page;
+use crate::build_info::VERSION;
 
 /// What the admin endpoints say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,7 +121,7 @@ pub(super) fn calls(facts: &RunningFacts, is_told_to_bind: bool) -> Vec<Finding>
 pub(super) fn version(facts: &RunningFacts) -> Vec<Finding> {
     let page = Page::new(&facts.metrics);
     let running = page.series("berth_build_info").next().map(|series| series.label("version").to_owned());
-    let own = env!("CARGO_PKG_VERSION");
+    let own = VERSION;
     match running {
         Some(running) if running != own => vec![Finding::warning(
             Code::AnotherVersion,
@@ -141,7 +143,7 @@ pub(super) fn certificates(facts: &RunningFacts, now: SystemTime) -> Vec<Finding
         // Zero stands for none.
         let left = series.value - now;
         let which = series.label("certificate").to_owned();
-        if series.value <= 0.0 || left > 14.0 * 86_400.0 {
+        if series.value <= 0.0 || left > SOON.as_secs_f64() {
             None
         } else if left <= 0.0 {
             let reason = format!("the certificate {which} that Berth uses has expired");

@@ -18,6 +18,7 @@ use super::report::{Outcome, Report};
 use super::running::RunningFacts;
 use super::topology::Cluster;
 use super::versions::Version;
+use crate::build_info::VERSION;
 use crate::config::{Config, parse};
 
 const SHIPPED: &str = include_str!("../../deploy/kube-scheduler-config.yaml");
@@ -37,9 +38,8 @@ fn names(names: &[&str]) -> BTreeSet<String> {
 }
 
 fn metrics(more: &str) -> String {
-    let version = env!("CARGO_PKG_VERSION");
     format!(
-        "berth_build_info{{version=\"{version}\"}} 1\nberth_config_current 1\n\
+        "berth_build_info{{version=\"{VERSION}\"}} 1\nberth_config_current 1\n\
          berth_request_duration_seconds_count{{code=\"200\",verb=\"filter\"}} 100\n\
          berth_request_duration_seconds_count{{code=\"200\",verb=\"bind\"}} 100\n\
          berth_request_duration_seconds_count{{code=\"200\",verb=\"prioritize\"}} 100\n\

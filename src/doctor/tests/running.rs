@@ -1,6 +1,7 @@
 //! A Berth that runs.
 
 use super::{Case, DAY, case, metrics, running};
+use crate::build_info::VERSION;
 use crate::doctor::facts::{Asked, Facts};
 use crate::doctor::finding::Code;
 use crate::doctor::finding::Severity::{Error, Warning};
@@ -37,8 +38,7 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         case("a panic", Code::Panicked, Warning, |f| shows(f, "berth_panics_total{where=\"bind\"} 1\n")),
         case("another version", Code::AnotherVersion, Warning, |f| {
-            let own = env!("CARGO_PKG_VERSION");
-            running(f).metrics = metrics("").replace(&format!("\"{own}\""), "\"0.0.1\"");
+            running(f).metrics = metrics("").replace(&format!("\"{VERSION}\""), "\"0.0.1\"");
         }),
         case("a certificate in force that ends soon", Code::CertificateExpiresSoon, Warning, |f| {
             shows(f, &soon);
