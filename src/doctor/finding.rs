@@ -122,7 +122,7 @@ codes! {
     AnotherBerth,
     /// The admin endpoints cannot be reached.
     AdminUnreachable,
-    /// The admin endpoints refuse to answer us.
+    /// The admin endpoints say how Berth is, and refuse us the rest.
     AdminRefused,
     /// Berth is not ready.
     NotReady,

@@ -15,7 +15,7 @@ use super::finding::{Code, Severity};
 use super::permissions::{Reviewed, needed_to_run};
 use super::reach::{Answer, Reached};
 use super::report::{Outcome, Report};
-use super::running::RunningFacts;
+use super::running::{Metrics, Refusal, RunningFacts};
 use super::topology::Cluster;
 use super::versions::Version;
 use crate::build_info::VERSION;
@@ -83,7 +83,8 @@ fn good() -> Facts {
         running: Asked::Got(RunningFacts {
             is_ready: true,
             readyz: "[+] shutdown\n[+] Node\nok\n".to_owned(),
-            metrics: metrics(""),
+            metrics: Metrics::Page(metrics("")),
+            is_guarded: Some(true),
         }),
         api_server: Asked::Got(ApiServerFacts {
             version: "v1.36.4".to_owned(),
@@ -135,6 +136,10 @@ fn running(facts: &mut Facts) -> &mut RunningFacts {
     running
 }
 
+fn shows(facts: &mut Facts, page: String) {
+    running(facts).metrics = Metrics::Page(page);
+}
+
 fn server(facts: &mut Facts) -> &mut ApiServerFacts {
     let Asked::Got(server) = &mut facts.api_server else {
         unreachable!("the good installation has a server")
@@ -179,11 +184,13 @@ fn good_variations_are_good() {
         replaced(f, "profiles:", "percentageOfNodesToScore: 100\nprofiles:");
     };
     let delayed: fn(&mut Facts) = |f| replaced(f, "profiles:", "delayCacheUntilActive: true\nprofiles:");
-    let unbound: fn(&mut Facts) = |f| running(f).metrics = metrics("").replace("bind\"} 100", "bind\"} 0");
+    let unbound: fn(&mut Facts) = |f| shows(f, metrics("").replace("bind\"} 100", "bind\"} 0"));
     let full: fn(&mut Facts) = |f| {
         f.scheduler_config = None;
-        running(f).metrics =
-            metrics("").replace("bind\"} 100", "bind\"} 0").replace("prioritize\"} 100", "prioritize\"} 0");
+        shows(
+            f,
+            metrics("").replace("bind\"} 100", "bind\"} 0").replace("prioritize\"} 100", "prioritize\"} 0"),
+        );
     };
     for (name, change) in [
         ("no bind calls yet, with a bindVerb", unbound),
@@ -218,6 +225,33 @@ fn each_finding_is_found_where_something_is_broken_that_way_and_nothing_else() {
     }
     let unseen: Vec<_> = Code::ALL.into_iter().filter(|code| !seen.contains(code)).collect();
     assert_eq!(unseen, [], "every code has a case");
+}
+
+#[test]
+fn who_is_refused_the_metrics_still_learns_whether_berth_is_ready() {
+    for (status, had_token, helps) in [
+        (401, false, "--token-file"),
+        (401, true, "new one"),
+        (403, true, "nonResourceURLs"),
+        (503, true, "auth-delegator"),
+    ] {
+        let mut facts = good();
+        let what = "GET /metrics at 127.0.0.1:8889".to_owned();
+        let refusal = Refusal { what, status, said: "no".to_owned(), had_token };
+        running(&mut facts).metrics = Metrics::Refused(refusal);
+        let report = examine(&facts);
+        assert_eq!(found(&report), [(Code::AdminRefused, Severity::Warning)], "{report}");
+        assert!(report.findings().all(|finding| finding.remedy.contains(helps)), "{report}");
+        let text = report.to_string();
+        for line in ["[ok]      it is ready", "[skipped] its cache is current: its metrics could not be read"]
+        {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        running(&mut facts).is_ready = false;
+        let report = examine(&facts);
+        let expected = [(Code::NotReady, Severity::Error), (Code::AdminRefused, Severity::Warning)];
+        assert_eq!(found(&report), expected, "{report}");
+    }
 }
 
 #[test]

@@ -233,6 +233,15 @@ pub(super) fn client(extender: &Extender) -> Result<Arc<ClientConfig>, String> {
     Ok(Arc::new(config))
 }
 
+/// Encrypts for whom these authorities vouch, given in PEM.
+pub(super) fn trusting(authorities: &str) -> Result<Arc<ClientConfig>, String> {
+    let source = Source { what: String::new(), content: Ok(authorities.as_bytes().to_vec()) };
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    Ok(Arc::new(builder.with_root_certificates(source.roots()?).with_no_client_auth()))
+}
+
 /// Encrypts for whoever answers.
 pub(super) fn accepting_any() -> Result<Arc<ClientConfig>, String> {
     let builder = ClientConfig::builder_with_provider(provider())
