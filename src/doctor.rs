@@ -27,6 +27,7 @@ mod reach;
 mod report;
 mod running;
 mod scheduler_config;
+mod scheduler_fields;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -54,6 +55,10 @@ pub struct Options {
     pub impersonate: Option<String>,
     /// The admin endpoints of a running Berth.
     pub server: String,
+    /// A bearer token for them, which they want off loopback.
+    pub token_file: Option<PathBuf>,
+    /// The authorities that vouch for their certificate.
+    pub ca_file: Option<PathBuf>,
     /// Where Berth is or will be installed.
     pub namespace: String,
 }
@@ -68,6 +73,16 @@ pub enum CannotAsk {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A file that was named cannot be used.
+    #[error("{option} {path}: {reason}")]
+    File {
+        /// What it is for.
+        option: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
     },
     /// The kubeconfig that was named is unusable.
     #[error("{0}")]

@@ -110,7 +110,16 @@ fn help_is_there_for_every_command() {
         (&["--help"][..], &["serve", "demo", "check-config", "doctor"][..]),
         (
             &["doctor", "--help"],
-            &["--scheduler-config", "--pre", "--config", "--kubeconfig", "--server", "--output"],
+            &[
+                "--scheduler-config",
+                "--pre",
+                "--config",
+                "--kubeconfig",
+                "--server",
+                "--token-file",
+                "--ca-file",
+                "--output",
+            ],
         ),
         (&["serve", "--help"], &["--config", "--snapshot", "--kubeconfig", "--listen", "--admin-listen"]),
         (&["serve", "--help"], &["127.0.0.1:8888", "127.0.0.1:8889"]),
@@ -418,6 +427,10 @@ fn doctor_that_cannot_ask_says_so() {
         let output = doctor(&directory, &["--pre", option, shown(&nowhere)]);
         assert_eq!(output.status.code(), Some(2), "{option}");
         assert!(text(&output.stderr).contains("nowhere"), "{option}: {}", text(&output.stderr));
+    }
+    for option in ["--token-file", "--ca-file"] {
+        let output = doctor(&directory, &["--server", "https://127.0.0.1:1", option, shown(&nowhere)]);
+        assert_eq!(output.status.code(), Some(2), "{option}: {}", text(&output.stderr));
     }
     let nothing = doctor(&directory, &["--pre"]);
     assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stdout));

@@ -34,6 +34,13 @@ pub(super) struct Doctor {
     /// The admin endpoints of the Berth that runs.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8889")]
     server: String,
+    /// A bearer token for the admin endpoints, which they want off loopback (see kubectl create token). It is sent over
+    /// http:// to loopback, such as kubectl port-forward, and over https:// with --ca-file.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The authorities of the certificate of the admin endpoints. Without it, any certificate is accepted, and no token sent.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
     /// With --pre: the namespace to install into.
     #[arg(long, short, value_name = "NAMESPACE", default_value = "berth-system")]
     namespace: String,
@@ -61,6 +68,8 @@ impl Doctor {
             kubeconfig: self.kubeconfig,
             impersonate: self.impersonate,
             server: self.server,
+            token_file: self.token_file,
+            ca_file: self.ca_file,
             namespace: self.namespace,
         };
         let report = match doctor::run(&options).await {

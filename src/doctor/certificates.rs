@@ -9,7 +9,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use super::finding::{Code, Finding};
 
 /// A certificate that expires within this time should have been renewed.
-const SOON: Duration = Duration::from_hours(14 * 24);
+pub(super) const SOON: Duration = Duration::from_hours(14 * 24);
 
 /// What matters of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ pub(super) fn judge(facts: &TlsFacts, now: SystemTime) -> Vec<Finding> {
     if facts.lacks_client_certificate {
         findings.push(Finding::error(
             Code::ClientCertificateMissing,
-            "server.tls.clientCAFile is set, so Berth demands a client certificate, and tlsConfig has no certFile",
+            "server.tls.clientCAFile is set, so Berth demands a client certificate, and tlsConfig does not name both certFile and keyFile",
             "set tlsConfig.certFile and keyFile to a certificate of that authority",
         ));
     }

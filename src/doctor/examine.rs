@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::facts::{ApiServerFacts, Asked, ConfigSource, Facts};
 use super::finding::{Code, Finding};
+use super::metrics_page::Page;
 use super::report::{Category, Report};
 use super::uses::Uses;
 use super::{
@@ -39,7 +40,11 @@ fn configuration(facts: &Facts, report: &mut Report) {
             report.add(category, name, vec![Finding::error(Code::ConfigurationInvalid, reason, remedy)]);
         }
         ConfigSource::Defaults => {
-            report.skip(category, name, "no --config, and no Berth to ask; the defaults are assumed");
+            report.skip(
+                category,
+                name,
+                "no --config, and no Berth that shows its own (/configz); the defaults are assumed",
+            );
         }
     }
 }
@@ -52,14 +57,14 @@ fn scheduler(facts: &Facts, report: &mut Report) {
     };
     let scheduler = match scheduler_config::parse(text) {
         Ok(scheduler) => scheduler,
-        Err(findings) => return report.add(category, first, findings),
+        Err(finding) => return report.add(category, first, vec![finding]),
     };
     let config = &facts.config;
     let cluster = facts.api_server.got().and_then(|server| server.cluster.got());
     let none = BTreeMap::new();
     let asked = cluster.map_or(&none, |cluster| &cluster.schedulers_of_groups);
     let host_network = facts.api_server.got().and_then(|server| server.host_network);
-    report.add(category, first, Vec::new());
+    report.add(category, first, scheduler.unknown_fields.clone());
     report.add(category, "one extender points to Berth", extender::which(&scheduler));
     if let [(_, ours), ..] = scheduler.extenders_for_berth().as_slice() {
         let address = extender::address(ours, config, host_network);
@@ -104,25 +109,33 @@ fn berth(facts: &Facts, report: &mut Report) {
     let running = match &facts.running {
         Asked::Skipped(why) => return report.skip(category, first, why),
         Asked::Failed(why) => {
-            let refused = why.contains("answered 401") || why.contains("answered 403");
-            let finding = if refused {
-                let remedy = "off loopback they need a token: run doctor beside Berth, or through kubectl port-forward";
-                Finding::error(Code::AdminRefused, why, remedy)
-            } else {
-                let remedy = "start Berth, or say with --server where its admin endpoints are; --pre before it is installed";
-                Finding::error(Code::AdminUnreachable, why, remedy)
-            };
-            return report.add(category, first, vec![finding]);
+            let remedy = "start Berth, or say with --server where its admin endpoints are; --pre before it is installed";
+            return report.add(category, first, vec![Finding::error(Code::AdminUnreachable, why, remedy)]);
         }
         Asked::Got(running) => running,
     };
     report.add(category, first, Vec::new());
     report.add(category, "it is ready", running::readiness(running));
-    report.add(category, "its cache is current", running::freshness(running));
-    report.add(category, "its configuration is the one in the file", running::configuration(running));
-    report.add(category, "its calls end well, and bind is among them", running::calls(running));
-    report.add(category, "its certificates are good", running::certificates(running, facts.now));
-    report.add(category, "it is of this version", running::version(running));
+    report.add(category, "its metrics can be read", running::metrics(&running.metrics));
+    let mut by_metrics = |name, judge: &dyn Fn(Page<'_>) -> Vec<Finding>| match running.page() {
+        Some(page) => report.add(category, name, judge(page)),
+        None => report.skip(category, name, "its metrics could not be read"),
+    };
+    by_metrics("its cache is current", &running::freshness);
+    by_metrics("its configuration is the one in the file", &running::configuration);
+    by_metrics("its calls end well, and bind is among them", &|page| {
+        running::calls(page, is_told_to_bind(facts))
+    });
+    by_metrics("its certificates are good", &|page| running::certificates(page, facts.now));
+    by_metrics("it is of this version", &running::version);
+}
+
+/// Whether kube-scheduler's configuration is known, and makes Berth bind.
+fn is_told_to_bind(facts: &Facts) -> bool {
+    let scheduler = facts.scheduler_config.as_deref().and_then(|text| scheduler_config::parse(text).ok());
+    scheduler.is_some_and(|scheduler| {
+        scheduler.extenders_for_berth().iter().any(|(_, ours)| !ours.bind_verb.is_empty())
+    })
 }
 
 fn api_server(facts: &Facts, report: &mut Report) {

@@ -76,7 +76,9 @@ pub(super) fn address(extender: &Extender, config: &Config, host_network: Option
         }
         _ => {}
     }
-    if url.is_https && extender.accepts_any_certificate() {
+    findings.extend(tls(extender));
+    let starts = !(extender.tls_config.insecure && extender.has_authority());
+    if url.is_https && starts && extender.accepts_any_certificate() {
         let (reason, code) =
             ("whoever can take the address decides where pods go", Code::CertificateNotVerified);
         let remedy = "set tlsConfig.caFile to the authority of Berth's certificate";
@@ -96,6 +98,32 @@ pub(super) fn address(extender: &Extender, config: &Config, host_network: Option
         ));
     }
     findings.extend(name(&url, host_network));
+    findings
+}
+
+/// What contradicts itself in `tlsConfig`, whatever the URL is.
+fn tls(extender: &Extender) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if extender.tls_config.insecure && extender.has_authority() {
+        findings.push(Finding::error(
+            Code::InsecureWithAuthority,
+            "tlsConfig has both insecure: true and an authority (caFile or caData), which kube-scheduler does not allow: it \
+             does not start",
+            "remove insecure and set caFile to the authority of Berth's certificate",
+        ));
+    }
+    let halves = match (extender.names_client_certificate(), extender.names_client_key()) {
+        (true, false) => Some(("certFile", "keyFile")),
+        (false, true) => Some(("keyFile", "certFile")),
+        _ => None,
+    };
+    if let Some((there, missing)) = halves {
+        findings.push(Finding::warning(
+            Code::ClientCertificateIncomplete,
+            format!("tlsConfig has {there} without {missing}: kube-scheduler says nothing, and shows no certificate"),
+            format!("set {missing}, too, or remove {there}"),
+        ));
+    }
     findings
 }
 

@@ -54,6 +54,10 @@ codes! {
     HttpsContradiction,
     /// Any certificate is accepted.
     CertificateNotVerified,
+    /// Any certificate is to be accepted, and an authority is named: kube-scheduler does not start.
+    InsecureWithAuthority,
+    /// A client certificate without its key, or the key alone.
+    ClientCertificateIncomplete,
     /// Plain HTTP to another machine.
     PlainHttp,
     /// A name that only cluster DNS knows, where there is no cluster DNS.
@@ -118,7 +122,7 @@ codes! {
     AnotherBerth,
     /// The admin endpoints cannot be reached.
     AdminUnreachable,
-    /// The admin endpoints refuse to answer us.
+    /// The admin endpoints say how Berth is, and refuse us the rest.
     AdminRefused,
     /// Berth is not ready.
     NotReady,
@@ -126,7 +130,7 @@ codes! {
     KindNotFollowed,
     /// A changed configuration was not taken in.
     ConfigurationNotCurrent,
-    /// Pods are filtered, and nobody calls bind.
+    /// Nodes are scored for pods, and nobody calls bind.
     NobodyBinds,
     /// Decisions have panicked.
     Panicked,

@@ -1,5 +1,6 @@
 //! Reads files, asks Berth, asks the API server. What it all means is for others to say.
 
+mod admin;
 mod api_server;
 mod http_call;
 mod tls_files;
@@ -7,12 +8,13 @@ mod tls_files;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use self::admin::Admin;
 use self::http_call::{HttpCall, Reply};
 use super::certificates::TlsFacts;
 use super::facts::{Asked, ConfigSource, Facts};
 use super::metrics_page::Page;
 use super::reach::{Answer, CALL, Reached};
-use super::running::RunningFacts;
+use super::running::{RunningFacts, admin_off_loopback};
 use super::scheduler_config::{self, Extender};
 use super::url::Url;
 use super::{CannotAsk, Options};
@@ -26,10 +28,9 @@ const BEFORE: &str = "Berth is not installed yet (--pre)";
 /// Finds out everything there is to know.
 pub(super) async fn gather(options: &Options) -> Result<Facts, CannotAsk> {
     let scheduler_config = options.scheduler_config.as_deref().map(read).transpose()?;
-    let server = Url::parse(&options.server)
-        .map_err(|reason| CannotAsk::Server { url: options.server.clone(), reason })?;
-    let running = if options.pre { Asked::Skipped(BEFORE.to_owned()) } else { ask_berth(&server).await };
-    let (config, config_source) = configuration(options, &server, running.got().is_some()).await?;
+    let admin = Admin::new(options)?;
+    let running = if options.pre { Asked::Skipped(BEFORE.to_owned()) } else { admin.running().await };
+    let (config, config_source) = configuration(options, &admin, running.got().is_some()).await?;
     let parsed = scheduler_config.as_deref().and_then(|text| scheduler_config::parse(text).ok());
     let extender =
         parsed.as_ref().and_then(|parsed| parsed.extenders_for_berth().first().map(|(_, ours)| *ours));
@@ -37,9 +38,10 @@ pub(super) async fn gather(options: &Options) -> Result<Facts, CannotAsk> {
     let reached = if options.pre {
         Asked::Skipped(BEFORE.to_owned())
     } else {
-        reach(extender, &server, running.got()).await
+        reach(extender, &admin, running.got()).await
     };
-    let api_server = api_server::ask(options, &config, !server.is_loopback()).await?;
+    let off_loopback = admin_off_loopback(&admin.url, running.got());
+    let api_server = api_server::ask(options, &config, off_loopback).await?;
     Ok(Facts {
         pre: options.pre,
         now: SystemTime::now(),
@@ -60,7 +62,7 @@ fn read(path: &Path) -> Result<String, CannotAsk> {
 
 async fn configuration(
     options: &Options,
-    server: &Url,
+    admin: &Admin,
     is_running: bool,
 ) -> Result<(Config, ConfigSource), CannotAsk> {
     if let Some(path) = &options.config {
@@ -71,54 +73,19 @@ async fn configuration(
         };
     }
     if is_running
-        && let Ok(reply) = get(server, "/configz").await
-        && let Ok(config) = config::parse(&reply.body)
+        && let Some(text) = admin.get("/configz").await
+        && let Ok(config) = config::parse(&text)
     {
         return Ok((config, ConfigSource::Running));
     }
     Ok((Config::default(), ConfigSource::Defaults))
 }
 
-async fn get(server: &Url, path: &str) -> Result<Reply, String> {
-    // Nothing secret is sent, so it matters little who answers.
-    let tls = if server.is_https { Some(tls_files::accepting_any()?) } else { None };
-    HttpCall {
-        url: server,
-        path: &format!("{}{path}", server.path),
-        body: None,
-        tls,
-        server_name: &server.host,
-    }
-    .send(PATIENCE)
-    .await
-}
-
-async fn ask_berth(server: &Url) -> Asked<RunningFacts> {
-    let wanted = |path: &str, answer: Result<Reply, String>| match answer {
-        Ok(reply) if matches!(reply.status, 200 | 503) => Ok(reply),
-        Ok(reply) => Err(format!("GET {path} at {} is answered {}", server.authority(), reply.status)),
-        Err(error) => Err(format!("GET {path} at {}: {error}", server.authority())),
-    };
-    let answers = async {
-        let readyz = wanted("/readyz", get(server, "/readyz?verbose").await)?;
-        let metrics = wanted("/metrics", get(server, "/metrics").await)?;
-        Ok::<_, String>((readyz, metrics))
-    };
-    match answers.await {
-        Ok((readyz, metrics)) => Asked::Got(RunningFacts {
-            is_ready: readyz.status == 200,
-            readyz: readyz.body,
-            metrics: metrics.body,
-        }),
-        Err(error) => Asked::Failed(error),
-    }
-}
-
 fn tls_facts(extender: Option<&Extender>, config: &Config, source: &ConfigSource) -> Asked<TlsFacts> {
     // Files that a Berth elsewhere names are not here.
     let served = config.server.tls.as_ref().filter(|_| matches!(source, ConfigSource::File));
     let names_files =
-        extender.is_some_and(|extender| extender.has_authority() || extender.has_client_certificate());
+        extender.is_some_and(|extender| extender.has_authority() || extender.names_client_certificate());
     if served.is_none() && !names_files {
         return Asked::Skipped("neither configuration file names certificates".to_owned());
     }
@@ -126,7 +93,7 @@ fn tls_facts(extender: Option<&Extender>, config: &Config, source: &ConfigSource
 }
 
 /// Makes the call that kube-scheduler would make.
-async fn reach(extender: Option<&Extender>, server: &Url, running: Option<&RunningFacts>) -> Asked<Reached> {
+async fn reach(extender: Option<&Extender>, admin: &Admin, running: Option<&RunningFacts>) -> Asked<Reached> {
     let Some(extender) = extender else {
         return Asked::Skipped(
             "it is not known where kube-scheduler asks (--scheduler-config FILE)".to_owned(),
@@ -148,21 +115,21 @@ async fn reach(extender: Option<&Extender>, server: &Url, running: Option<&Runni
     let name = &extender.tls_config.server_name;
     let server_name = if name.is_empty() { &url.host } else { name };
     let patience = extender.http_timeout().unwrap_or(PATIENCE).min(PATIENCE);
-    let call = HttpCall { url: &url, path: &path, body: Some(CALL), tls, server_name };
+    let call = HttpCall { url: &url, path: &path, body: Some(CALL), tls, server_name, bearer: None };
     let outcome = match call.send(patience).await {
-        Ok(Reply { status, body }) => Ok(Answer { status, body, counted: counted(server, running).await }),
+        Ok(Reply { status, body }) => Ok(Answer { status, body, counted: counted(admin, running).await }),
         Err(error) => Err(error),
     };
     Asked::Got(Reached { url: shown, outcome })
 }
 
 /// Whether the Berth that was looked at has had another filter call since.
-async fn counted(server: &Url, running: Option<&RunningFacts>) -> Option<bool> {
-    let before = filter_calls(&running?.metrics);
-    let after = get(server, "/metrics").await.ok()?;
-    Some(filter_calls(&after.body) > before)
+async fn counted(admin: &Admin, running: Option<&RunningFacts>) -> Option<bool> {
+    let before = filter_calls(running?.page()?);
+    let after = admin.get("/metrics").await?;
+    Some(filter_calls(Page::new(&after)) > before)
 }
 
-fn filter_calls(page: &str) -> f64 {
-    Page::new(page).sum("berth_request_duration_seconds_count", &[("verb", "filter")])
+fn filter_calls(page: Page<'_>) -> f64 {
+    page.sum("berth_request_duration_seconds_count", &[("verb", "filter")])
 }

@@ -62,16 +62,15 @@ pub(super) fn needed_to_run(
     installed: impl Fn(Kind) -> bool,
     admin_off_loopback: bool,
 ) -> Vec<Permission> {
-    let groups = config.replica_groups.recogniser().listens();
-    let is_followed =
-        |kind: &Kind| (groups || !kind.is_for_members()) && (kind.is_built_in() || installed(*kind));
+    let recogniser = config.replica_groups.recogniser();
+    let is_followed = |kind: &Kind| recogniser.reads(*kind) && (kind.is_built_in() || installed(*kind));
     let follow = |kind: Kind| {
         ["list", "watch"]
             .map(|verb| Permission::new(kind.group(), kind.plural(), "", verb, Purpose::Follow(kind)))
     };
     let mut needed: Vec<_> = Kind::ALL.into_iter().filter(is_followed).flat_map(follow).collect();
     needed.push(Permission::new("", "pods", "binding", "create", Purpose::Bind));
-    if config.replica_groups.nominate && groups {
+    if config.replica_groups.nominate && recogniser.listens() {
         needed.push(Permission::new("", "pods", "status", "patch", Purpose::Nominate));
     }
     needed.push(Permission::new("", "events", "", "create", Purpose::Tell));
@@ -189,8 +188,17 @@ mod tests {
         assert!(without.contains(&"list jobs.batch".to_owned()), "every cluster has them");
         let no_groups = parse(&format!("{HEAD}replicaGroups: {{sources: []}}\n")).expect("a configuration");
         let few = names(&needed_to_run(&no_groups, |_| true, false));
-        for name in ["list persistentvolumes", "patch pods/status"] {
+        for name in ["list persistentvolumes", "patch pods/status", "list jobs.batch"] {
             assert!(!few.contains(&name.to_owned()), "{name} in {few:?}");
+        }
+        let one_source = parse(&format!("{HEAD}replicaGroups: {{sources: [LeaderWorkerSet]}}\n"));
+        let some = names(&needed_to_run(&one_source.expect("a configuration"), |_| true, false));
+        for name in ["list leaderworkersets.leaderworkerset.x-k8s.io", "list persistentvolumes"] {
+            assert!(some.contains(&name.to_owned()), "{name} in {some:?}");
+        }
+        for name in ["list jobs.batch", "watch rayclusters.ray.io"] {
+            assert!(all.contains(&name.replace("watch", "list")), "{name} in {all:?}");
+            assert!(!some.contains(&name.to_owned()), "{name} in {some:?}");
         }
     }
 

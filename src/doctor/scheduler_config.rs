@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::finding::{Code, Finding};
-use super::go_duration;
+use super::{go_duration, scheduler_fields};
 
 const API_VERSION: &str = "kubescheduler.config.k8s.io/v1";
 const KIND: &str = "KubeSchedulerConfiguration";
@@ -14,39 +14,6 @@ const RETIRED: [&str; 3] = ["v1beta1", "v1beta2", "v1beta3"];
 
 /// How long kube-scheduler waits for an extender unless it is told otherwise.
 pub(super) const DEFAULT_HTTP_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The fields that kube-scheduler knows. It refuses to start for any other.
-const TOP_LEVEL: [&str; 12] = [
-    "apiVersion",
-    "kind",
-    "parallelism",
-    "leaderElection",
-    "clientConnection",
-    "enableProfiling",
-    "enableContentionProfiling",
-    "percentageOfNodesToScore",
-    "podInitialBackoffSeconds",
-    "podMaxBackoffSeconds",
-    "profiles",
-    "extenders",
-];
-const PROFILE: [&str; 4] = ["schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig"];
-const EXTENDER: [&str; 12] = [
-    "urlPrefix",
-    "filterVerb",
-    "preemptVerb",
-    "prioritizeVerb",
-    "weight",
-    "bindVerb",
-    "enableHTTPS",
-    "tlsConfig",
-    "httpTimeout",
-    "nodeCacheCapable",
-    "managedResources",
-    "ignorable",
-];
-const TLS: [&str; 8] =
-    ["insecure", "serverName", "certFile", "keyFile", "caFile", "certData", "keyData", "caData"];
 
 /// The file.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -59,6 +26,9 @@ pub(super) struct SchedulerConfig {
     pub(super) profiles: Vec<Profile>,
     #[serde(deserialize_with = "or_default")]
     pub(super) extenders: Vec<Extender>,
+    /// What is wrong with fields that kube-scheduler does not know. The others can be looked at all the same.
+    #[serde(skip)]
+    pub(super) unknown_fields: Vec<Finding>,
 }
 
 /// One profile.
@@ -130,20 +100,20 @@ where
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Reads the file. What kube-scheduler would not take is said, and nothing else is looked at then.
-pub(super) fn parse(text: &str) -> Result<SchedulerConfig, Vec<Finding>> {
+/// Reads the file. If it is no configuration of kube-scheduler, that is said.
+pub(super) fn parse(text: &str) -> Result<SchedulerConfig, Finding> {
     let refused = |reason: String| {
         let remedy = format!(
             "write apiVersion: {API_VERSION} and kind: {KIND}; the shipped \
                               deploy/kube-scheduler-config.yaml is a good start"
         );
-        vec![Finding::error(Code::NotASchedulerConfiguration, reason, remedy)]
+        Finding::error(Code::NotASchedulerConfiguration, reason, remedy)
     };
     let value: Value = serde_saphyr::from_str(text).map_err(|error| {
         let error = error.to_string();
         refused(format!("the file is not valid YAML: {}", error.lines().next().unwrap_or_default()))
     })?;
-    let config: SchedulerConfig = serde_path_to_error::deserialize(&value)
+    let mut config: SchedulerConfig = serde_path_to_error::deserialize(&value)
         .map_err(|error| refused(format!("field {}: {}", error.path(), error.inner())))?;
     if config.kind != KIND {
         return Err(refused(format!("its kind is {:?}, and kube-scheduler takes {KIND} only", config.kind)));
@@ -153,32 +123,8 @@ pub(super) fn parse(text: &str) -> Result<SchedulerConfig, Vec<Finding>> {
         let retired = if RETIRED.contains(&version) { ", which kube-scheduler has retired" } else { "" };
         return Err(refused(format!("its apiVersion is {:?}{retired}", config.api_version)));
     }
-    let unknown = unknown_fields(&value);
-    if unknown.is_empty() { Ok(config) } else { Err(unknown) }
-}
-
-fn unknown_fields(value: &Value) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut look = |path: &str, value: &Value, known: &[&str]| {
-        let fields = value.as_object().into_iter().flat_map(serde_json::Map::keys);
-        for field in fields.filter(|field| !known.contains(&field.as_str())) {
-            let near = known.iter().find(|known| known.eq_ignore_ascii_case(field));
-            let remedy = match near {
-                Some(near) => format!("write {near}"),
-                None => format!("remove it, or write one of {}", known.join(", ")),
-            };
-            let reason = format!("{path}{field} is no field that kube-scheduler knows; it refuses to start");
-            findings.push(Finding::error(Code::UnknownField, reason, remedy));
-        }
-    };
-    look("", value, &TOP_LEVEL);
-    for (list, known) in [("profiles", &PROFILE[..]), ("extenders", &EXTENDER[..])] {
-        for (at, item) in value[list].as_array().into_iter().flatten().enumerate() {
-            look(&format!("{list}[{at}]."), item, known);
-            look(&format!("{list}[{at}].tlsConfig."), &item["tlsConfig"], &TLS);
-        }
-    }
-    findings
+    config.unknown_fields = scheduler_fields::unknown(&value);
+    Ok(config)
 }
 
 impl SchedulerConfig {
@@ -188,7 +134,7 @@ impl SchedulerConfig {
     }
 
     /// The extenders that point to Berth, with their positions: those that say so by name or by port; if nobody does, a
-    /// single one whose verbs are called as Berth's are.
+    /// single one whose verbs are all called as Berth's are.
     pub(super) fn extenders_for_berth(&self) -> Vec<(usize, &Extender)> {
         let all = || self.extenders.iter().enumerate();
         let named: Vec<_> = all().filter(|(_, extender)| extender.names_berth()).collect();
@@ -237,7 +183,9 @@ impl Extender {
             (&self.preempt_verb, "preempt"),
             (&self.bind_verb, "bind"),
         ];
-        own.iter().any(|(verb, name)| verb == name)
+        // Other extenders have a `filter`, too; hardly any of them is asked about evictions, or binds.
+        let is_told = !self.preempt_verb.is_empty() || !self.bind_verb.is_empty();
+        is_told && own.iter().all(|(verb, name)| verb.is_empty() || verb.trim_matches('/') == *name)
     }
 
     /// How long kube-scheduler waits for an answer; the text if it is no duration.
@@ -258,8 +206,36 @@ impl Extender {
         !self.tls_config.ca_file.is_empty() || !self.tls_config.ca_data.is_empty()
     }
 
+    /// Whether there is a certificate for kube-scheduler to show, and a key that should be its own.
+    pub(super) fn names_client_certificate(&self) -> bool {
+        !self.tls_config.cert_file.is_empty() || !self.tls_config.cert_data.is_empty()
+    }
+
+    pub(super) fn names_client_key(&self) -> bool {
+        !self.tls_config.key_file.is_empty() || !self.tls_config.key_data.is_empty()
+    }
+
     /// Whether any certificate is good: that is what `enableHTTPS` means where no authority is named.
     pub(super) fn accepts_any_certificate(&self) -> bool {
         self.tls_config.insecure || (self.enable_https && !self.has_authority())
+    }
+}
+
+#[test]
+fn a_single_extender_is_berth_if_all_its_verbs_are() {
+    for (verbs, is_ours) in [
+        ("filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, bindVerb: bind", true),
+        ("filterVerb: filter, bindVerb: bind", true),
+        ("filterVerb: /filter, preemptVerb: preempt", true),
+        ("filterVerb: filter", false),
+        ("filterVerb: filter, prioritizeVerb: prioritize", false),
+        ("filterVerb: filter, bindVerb: gpushare/bind", false),
+        ("filterVerb: predicates, preemptVerb: preempt", false),
+    ] {
+        let text = format!(
+            "apiVersion: {API_VERSION}\nkind: {KIND}\nextenders: [{{urlPrefix: 'http://10.0.0.7:9999', {verbs}}}]\n"
+        );
+        let config = parse(&text).expect(verbs);
+        assert_eq!(!config.extenders_for_berth().is_empty(), is_ours, "{verbs}");
     }
 }

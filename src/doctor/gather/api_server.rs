@@ -182,9 +182,11 @@ async fn schedulers(client: &Client) -> (Vec<Version>, Option<bool>) {
 /// Nodes and groups, recognised as Berth recognises them.
 async fn cluster(objects: &Objects, config: &Config) -> Result<Cluster, String> {
     let mut view = View::default();
-    view.set_recogniser(Arc::new(config.replica_groups.recogniser()));
+    let recogniser = Arc::new(config.replica_groups.recogniser());
+    view.set_recogniser(recogniser.clone());
     // What groups are recognised by comes before the pods.
-    let behind_groups = Kind::ALL.into_iter().filter(|kind| matches!(kind, Kind::Group(_)));
+    let behind_groups =
+        Kind::ALL.into_iter().filter(|kind| matches!(kind, Kind::Group(_)) && recogniser.reads(*kind));
     for kind in behind_groups.chain([Kind::Node, Kind::Pod]) {
         let failed = |error: crate::cluster::api::ApiError| {
             format!("{} cannot be listed: {}", kind.plural(), cause(&error))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
-use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
@@ -30,6 +30,8 @@ pub(super) struct HttpCall<'a> {
     pub(super) tls: Option<Arc<ClientConfig>>,
     /// Whose certificate is asked for.
     pub(super) server_name: &'a str,
+    /// A token to send, which takes TLS with a verified server, or loopback.
+    pub(super) bearer: Option<&'a str>,
 }
 
 /// An answer.
@@ -50,7 +52,13 @@ impl HttpCall<'_> {
     async fn connect(&self) -> Result<Reply, String> {
         let refused = |error: std::io::Error| format!("cannot connect ({error})");
         let stream = TcpStream::connect((self.url.host.as_str(), self.url.port)).await.map_err(refused)?;
-        let Some(tls) = &self.tls else { return self.exchange(stream).await };
+        let Some(tls) = &self.tls else {
+            // A name that should be this machine's may lead elsewhere.
+            if self.bearer.is_some() && !stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()) {
+                return Err("a token is sent in clear to loopback only".to_owned());
+            }
+            return self.exchange(stream).await;
+        };
         let name = ServerName::try_from(self.server_name.to_owned())
             .map_err(|error| format!("{:?} is no name of a server ({error})", self.server_name))?;
         let stream = TlsConnector::from(tls.clone()).connect(name, stream).await;
@@ -64,7 +72,14 @@ impl HttpCall<'_> {
         };
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
         let method = if self.body.is_some() { Method::POST } else { Method::GET };
-        let request = Request::builder()
+        let mut request = Request::builder();
+        if let Some(token) = self.bearer {
+            let value = HeaderValue::try_from(format!("Bearer {token}"));
+            let mut value = value.map_err(|_| "the token cannot be sent in a header".to_owned())?;
+            value.set_sensitive(true);
+            request = request.header(AUTHORIZATION, value);
+        }
+        let request = request
             .method(method)
             .uri(self.path)
             .header(HOST, self.url.authority())

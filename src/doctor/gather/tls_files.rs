@@ -62,9 +62,9 @@ impl Source {
 }
 
 impl Extender {
-    /// Whether kube-scheduler has a certificate to show.
-    pub(super) fn has_client_certificate(&self) -> bool {
-        !self.tls_config.cert_file.is_empty() || !self.tls_config.cert_data.is_empty()
+    /// Whether kube-scheduler has a certificate to show: it takes a key, too, and half of a pair is left aside silently.
+    fn has_client_certificate(&self) -> bool {
+        self.names_client_certificate() && self.names_client_key()
     }
 }
 
@@ -170,8 +170,12 @@ pub(super) fn inspect(extender: Option<&Extender>, served: Option<&Tls>) -> TlsF
     });
     let named = &extender.tls_config.server_name;
     let host = if named.is_empty() { url.map_or(String::new(), |url| url.host) } else { named.clone() };
-    if let (Some((source, _)), Some(chain)) = (&own, &own_chain) {
-        if is_https && let Ok(certificate) = Certificate::read(&source.what, &chain[0]) {
+    // Without a usable URL it is not known whom the certificate has to be for, and whoever accepts any asks for no name.
+    let is_checked = is_https && !extender.accepts_any_certificate();
+    if let (Some((source, _)), Some(chain)) = (&own, &own_chain)
+        && is_checked
+    {
+        if let Ok(certificate) = Certificate::read(&source.what, &chain[0]) {
             inspection.0.served = Some((certificate, host.clone()));
         }
         if let Some(roots) = roots {
@@ -229,6 +233,15 @@ pub(super) fn client(extender: &Extender) -> Result<Arc<ClientConfig>, String> {
     Ok(Arc::new(config))
 }
 
+/// Encrypts for whom these authorities vouch, given in PEM.
+pub(super) fn trusting(authorities: &str) -> Result<Arc<ClientConfig>, String> {
+    let source = Source { what: String::new(), content: Ok(authorities.as_bytes().to_vec()) };
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    Ok(Arc::new(builder.with_root_certificates(source.roots()?).with_no_client_auth()))
+}
+
 /// Encrypts for whoever answers.
 pub(super) fn accepting_any() -> Result<Arc<ClientConfig>, String> {
     let builder = ClientConfig::builder_with_provider(provider())
@@ -274,5 +287,45 @@ impl ServerCertVerifier for AnyCertificate {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inspect;
+    use crate::config::Tls;
+    use crate::doctor::certificates::TlsFacts;
+    use crate::doctor::scheduler_config::{self, TlsConfig};
+
+    /// What is found of a served certificate, for an extender with that URL and the certificate as its authority.
+    fn inspected(url: &str, change: impl FnOnce(&mut TlsConfig)) -> TlsFacts {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+        let [cert_file, key_file] = ["tls.crt", "tls.key"].map(|name| directory.path().join(name));
+        std::fs::write(&cert_file, made.cert.pem()).expect("written");
+        std::fs::write(&key_file, made.signing_key.serialize_pem()).expect("written");
+        let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration";
+        let text = format!("{head}\nextenders: [{{urlPrefix: '{url}', bindVerb: bind}}]\n");
+        let mut extender = scheduler_config::parse(&text).expect("a configuration").extenders.remove(0);
+        extender.tls_config.ca_file = cert_file.display().to_string();
+        change(&mut extender.tls_config);
+        inspect(Some(&extender), Some(&Tls { cert_file, key_file, client_ca_file: None }))
+    }
+
+    #[test]
+    fn nobody_is_distrusted_for_a_url_that_names_no_host() {
+        for url in ["127.0.0.1:8888", "https://", "not a url"] {
+            let facts = inspected(url, |_| {});
+            assert_eq!((&facts.distrusted, &facts.served), (&Vec::new(), &None), "{url}");
+            assert_eq!(facts.unusable, [], "{url}");
+        }
+    }
+
+    #[test]
+    fn who_accepts_any_certificate_asks_for_no_name() {
+        const URL: &str = "https://127.0.0.1:8888";
+        assert!(inspected(URL, |_| {}).served.is_some(), "who has an authority does");
+        let insecure = inspected(URL, |tls| (tls.insecure, tls.ca_file) = (true, String::new()));
+        assert_eq!(insecure.served, None);
     }
 }

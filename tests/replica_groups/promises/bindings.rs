@@ -32,7 +32,9 @@ impl World<'_> {
         let (Some(part), Some(node)) = (&pod.part, self.truth.nodes.get(node)) else { return Ok(()) };
         let Some(level) = self.truth.set_of(part.group).required else { return Ok(()) };
         let is_first = self.placed_members(part.group).all(|(other, _)| other.uid == pod.uid);
-        if !is_first || !self.watch.is_empty() || node.domain(level).is_none() {
+        // Others may be as late.
+        let is_hidden = self.forgotten().next().is_some() || !self.watch.is_empty();
+        if !is_first || is_hidden || node.domain(level).is_none() {
             return Ok(());
         }
         let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).chain([pod]).collect();
