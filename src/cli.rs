@@ -2,6 +2,7 @@
 
 mod certs;
 mod doctor;
+mod output;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -94,7 +95,9 @@ impl Cli {
             Command::Demo => runtime()?.block_on(crate::demo::run())?,
             Command::CheckConfig { file, skip_files, .. } => check_config(file.as_deref(), skip_files)?,
             Command::Completion { shell } => {
-                clap_complete::generate(shell, &mut Cli::command(), "berth", &mut std::io::stdout());
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Cli::command(), "berth", &mut script);
+                output::print(script)?;
             }
             Command::Doctor(doctor) => return runtime()?.block_on(doctor.run()),
             Command::Certs(certs) => certs.run()?,
@@ -114,16 +117,14 @@ pub fn complaints(error: &anyhow::Error) -> Vec<String> {
 /// Prints the configuration with its defaults; without a file, the schema of all of them.
 fn check_config(file: Option<&Path>, skip_files: bool) -> anyhow::Result<()> {
     let Some(file) = file else {
-        print!("{}", config::json_schema());
-        return Ok(());
+        return Ok(output::print(config::json_schema())?);
     };
     let config = config::load(file)?;
     let missing = if skip_files { Vec::new() } else { config::check_files(&config) };
     if !missing.is_empty() {
         return Err(ConfigError::Fields(missing).into());
     }
-    print!("{}", serde_saphyr::to_string(&config).context("cannot print")?);
-    Ok(())
+    Ok(output::print(serde_saphyr::to_string(&config).context("cannot print")?)?)
 }
 
 impl Serve {
