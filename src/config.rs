@@ -10,6 +10,7 @@ mod selector;
 mod spread;
 mod validate;
 
+mod wording;
 pub use duration::ShortDuration;
 pub use groups::{
     DefaultTopology, Exclusive, GroupRule, GroupSize, GroupSource, Packing, ReplicaGroups, Topology,
