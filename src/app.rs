@@ -33,7 +33,7 @@ use crate::build_info;
 use crate::cluster::access_review::AccessReviewer;
 use crate::cluster::freshness::FreshnessMetrics;
 use crate::cluster::{EventRecorder, Freshness};
-use crate::config::{self, Config};
+use crate::config::{self, Config, PendingRestart};
 use crate::json::Interner;
 use crate::logging::{LevelControl, LogMetrics, Throttle};
 use crate::metrics::Registry;
@@ -133,16 +133,8 @@ impl App {
             group_events: group_events.clone(),
         };
         services.push(Service::new("upkeep", move || upkeep.clone().run()));
-        let reload_metrics = ReloadMetrics::register(&shared.registry)?;
-        if let Some(file) = options.config {
-            let reloader = Arc::new(Reloader {
-                file,
-                seen: seen.into(),
-                store: shared.store.clone(),
-                metrics: reload_metrics,
-            });
-            services.push(Service::new("reload", move || reloader.clone().run()));
-        }
+        let (reload, pending) = reloading(options.config, seen, &shared)?;
+        services.extend(reload);
         let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
         if let Some(certificates) = certificates {
             let renewer = Arc::new(Renewer::new(certificates, certificate_metrics));
@@ -157,6 +149,7 @@ impl App {
         readiness.register(&shared.registry)?;
         let admin = Arc::new(AdminService {
             store: shared.store.clone(),
+            pending,
             readiness,
             registry: shared.registry.clone(),
             api,
@@ -247,6 +240,22 @@ impl Shared {
     fn throttle(&self) -> Throttle {
         Throttle::new(self.log_metrics.clone())
     }
+}
+
+/// What takes in changes of the configuration file, if there is one, and where it notes what waits for a restart.
+fn reloading(
+    file: Option<PathBuf>,
+    seen: Option<String>,
+    shared: &Shared,
+) -> anyhow::Result<(Option<Service>, Arc<PendingRestart>)> {
+    let pending = Arc::new(PendingRestart::default());
+    let metrics = ReloadMetrics::register(&shared.registry)?;
+    let service = file.map(|file| {
+        let (store, pending) = (shared.store.clone(), pending.clone());
+        let reloader = Arc::new(Reloader { file, seen: seen.into(), store, pending, metrics });
+        Service::new("reload", move || reloader.clone().run())
+    });
+    Ok((service, pending))
 }
 
 /// Only a Berth whose admin port others can reach has access reviewed.

@@ -253,7 +253,7 @@ pub enum Criterion {
 pub struct Server {
     /// Serve TLS with this certificate. Takes effect at the next start; renewed files are picked up.
     pub tls: Option<Tls>,
-    /// Allow plain HTTP on addresses that others can reach.
+    /// Allow plain HTTP on addresses that others can reach. Takes effect at the next start.
     pub insecure: bool,
     /// What is refused rather than queued.
     pub limits: Limits,

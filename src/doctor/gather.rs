@@ -72,7 +72,7 @@ async fn configuration(
     }
     if is_running
         && let Ok(reply) = get(server, "/configz").await
-        && let Ok(config) = config::parse(&reply.body)
+        && let Ok(config) = config::parse_shown(&reply.body)
     {
         return Ok((config, ConfigSource::Running));
     }

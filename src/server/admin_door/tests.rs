@@ -103,7 +103,8 @@ fn door(access: Access) -> Arc<AdminDoor> {
     let freshness = Arc::new(Freshness::default());
     freshness.mark_all_current();
     let readiness = Readiness { store: store.clone(), freshness, draining: Arc::default() };
-    let service = AdminService { store, readiness, registry, api: None, level: None };
+    let service =
+        AdminService { store, pending: Arc::default(), readiness, registry, api: None, level: None };
     Arc::new(AdminDoor { access, service: Arc::new(service), metrics, complaints })
 }
 
