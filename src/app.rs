@@ -27,6 +27,7 @@ use self::connect::{Connected, connect};
 use self::listeners::{Endpoint, RunningListeners};
 use self::reload::{ReloadMetrics, Reloader};
 use self::renewal::Renewer;
+pub(crate) use self::renewal::check_certificates;
 use self::services::{RunningServices, Service};
 use self::upkeep::Upkeep;
 use crate::build_info;

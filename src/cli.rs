@@ -16,7 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::{App, Options, Source};
 use crate::config::ConfigError;
-use crate::{build_info, config, logging};
+use crate::{app, build_info, config, logging};
 
 /// What `--version` says.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -47,7 +47,7 @@ enum Command {
         /// Print the JSON Schema of the file instead, for editors.
         #[arg(long, conflicts_with = "file")]
         schema: bool,
-        /// Do not look for the files that it names, for they are elsewhere.
+        /// Do not look at the files that it names, for they are elsewhere.
         #[arg(long)]
         skip_files: bool,
     },
@@ -120,9 +120,15 @@ fn check_config(file: Option<&Path>, skip_files: bool) -> anyhow::Result<()> {
         return Ok(output::print(config::json_schema())?);
     };
     let config = config::load(file)?;
-    let missing = if skip_files { Vec::new() } else { config::check_files(&config) };
-    if !missing.is_empty() {
-        return Err(ConfigError::Fields(missing).into());
+    let mut wrong = Vec::new();
+    if !skip_files {
+        wrong = config::check_files(&config);
+        if wrong.is_empty() {
+            wrong = app::check_certificates(&config);
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(ConfigError::Fields(wrong).into());
     }
     Ok(output::print(serde_saphyr::to_string(&config).context("cannot print")?)?)
 }
