@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   connect     where the cluster comes from: an API server that is followed, or a file
+//!   kubeconfig  when the client certificate of the kubeconfig ends
 //!   listeners   where requests come in, as a list: an address, its certificates, who answers
 //!   services    what runs in the background, as a list: supervised, begun anew after a panic
 //!   reload      the service that takes in changed configuration
@@ -10,6 +11,7 @@
 //! ```
 
 mod connect;
+mod kubeconfig;
 mod listeners;
 mod reload;
 mod renewal;
@@ -120,8 +122,9 @@ impl App {
         let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
 
         let shared = Shared::new(config)?;
+        let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
         let Connected { api, reviewer, binder, event_recorder, nominator, mut services } =
-            connect(&options.source, &shared).await?;
+            connect(&options.source, &shared, &certificate_metrics).await?;
         let group_events = group_events(event_recorder, &shared)?;
         let draining = Arc::new(AtomicBool::new(false));
         let verbs_metrics =
@@ -136,7 +139,6 @@ impl App {
         services.push(Service::new("upkeep", move || upkeep.clone().run()));
         let (reload, pending) = reloading(options.config, seen, &shared)?;
         services.extend(reload);
-        let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
         if let Some(certificates) = certificates {
             let renewer = Arc::new(Renewer::new(certificates, certificate_metrics));
             services.push(Service::new("renewal", move || renewer.clone().run()));

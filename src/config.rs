@@ -10,8 +10,8 @@ mod schema;
 mod selector;
 mod spread;
 mod validate;
-
 mod wording;
+
 pub use duration::ShortDuration;
 pub use groups::{
     DefaultTopology, Exclusive, GroupRule, GroupSize, GroupSource, Packing, ReplicaGroups, Topology,

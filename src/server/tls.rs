@@ -24,6 +24,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use self::expiry::earliest_end;
+pub(crate) use self::expiry::earliest_end_in_pem;
 pub(crate) use self::metrics::CertificateMetrics;
 use crate::config::Tls;
 
