@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   connect     where the cluster comes from: an API server that is followed, or a file
+//!   kubeconfig  when the client certificate of the kubeconfig ends
 //!   listeners   where requests come in, as a list: an address, its certificates, who answers
 //!   services    what runs in the background, as a list: supervised, begun anew after a panic
 //!   reload      the service that takes in changed configuration
@@ -10,6 +11,7 @@
 //! ```
 
 mod connect;
+mod kubeconfig;
 mod listeners;
 mod reload;
 mod renewal;
@@ -27,13 +29,14 @@ use self::connect::{Connected, connect};
 use self::listeners::{Endpoint, RunningListeners};
 use self::reload::{ReloadMetrics, Reloader};
 use self::renewal::Renewer;
+pub(crate) use self::renewal::check_certificates;
 use self::services::{RunningServices, Service};
 use self::upkeep::Upkeep;
 use crate::build_info;
 use crate::cluster::access_review::AccessReviewer;
 use crate::cluster::freshness::FreshnessMetrics;
 use crate::cluster::{EventRecorder, Freshness};
-use crate::config::{self, Config};
+use crate::config::{self, Config, PendingRestart};
 use crate::json::Interner;
 use crate::logging::{LevelControl, LogMetrics, Throttle};
 use crate::metrics::Registry;
@@ -119,8 +122,9 @@ impl App {
         let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
 
         let shared = Shared::new(config)?;
+        let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
         let Connected { api, reviewer, binder, event_recorder, nominator, mut services } =
-            connect(&options.source, &shared).await?;
+            connect(&options.source, &shared, &certificate_metrics).await?;
         let group_events = group_events(event_recorder, &shared)?;
         let draining = Arc::new(AtomicBool::new(false));
         let verbs_metrics =
@@ -133,17 +137,8 @@ impl App {
             group_events: group_events.clone(),
         };
         services.push(Service::new("upkeep", move || upkeep.clone().run()));
-        let reload_metrics = ReloadMetrics::register(&shared.registry)?;
-        if let Some(file) = options.config {
-            let reloader = Arc::new(Reloader {
-                file,
-                seen: seen.into(),
-                store: shared.store.clone(),
-                metrics: reload_metrics,
-            });
-            services.push(Service::new("reload", move || reloader.clone().run()));
-        }
-        let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
+        let (reload, pending) = reloading(options.config, seen, &shared)?;
+        services.extend(reload);
         if let Some(certificates) = certificates {
             let renewer = Arc::new(Renewer::new(certificates, certificate_metrics));
             services.push(Service::new("renewal", move || renewer.clone().run()));
@@ -157,6 +152,7 @@ impl App {
         readiness.register(&shared.registry)?;
         let admin = Arc::new(AdminService {
             store: shared.store.clone(),
+            pending,
             readiness,
             registry: shared.registry.clone(),
             api,
@@ -247,6 +243,22 @@ impl Shared {
     fn throttle(&self) -> Throttle {
         Throttle::new(self.log_metrics.clone())
     }
+}
+
+/// What takes in changes of the configuration file, if there is one, and where it notes what waits for a restart.
+fn reloading(
+    file: Option<PathBuf>,
+    seen: Option<String>,
+    shared: &Shared,
+) -> anyhow::Result<(Option<Service>, Arc<PendingRestart>)> {
+    let pending = Arc::new(PendingRestart::default());
+    let metrics = ReloadMetrics::register(&shared.registry)?;
+    let service = file.map(|file| {
+        let (store, pending) = (shared.store.clone(), pending.clone());
+        let reloader = Arc::new(Reloader { file, seen: seen.into(), store, pending, metrics });
+        Service::new("reload", move || reloader.clone().run())
+    });
+    Ok((service, pending))
 }
 
 /// Only a Berth whose admin port others can reach has access reviewed.

@@ -9,8 +9,8 @@
 //! Each certificate is good for its one purpose: Berth's own is not let in as a client.
 
 mod files;
+mod names;
 
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
 use rcgen::{
@@ -21,6 +21,7 @@ use time::{Duration, OffsetDateTime};
 use x509_parser::pem::parse_x509_pem;
 
 use self::files::{Secrecy, write};
+use self::names::server_names;
 
 /// Clocks differ a little, and a certificate of the future is refused.
 const BEFORE: Duration = Duration::hours(1);
@@ -39,6 +40,14 @@ pub(crate) enum CertsError {
     /// A service that is not named with its namespace.
     #[error("{0:?} is no Service: write NAME.NAMESPACE")]
     Service(String),
+    /// The certificate that is to be renewed cannot be read.
+    #[error("cannot take over the names of {}: {reason}; without that file, only those count that are given", .path.display())]
+    Names {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A number of days that makes no sense.
     #[error("{0} days are not between 1 and {LONGEST_DAYS}")]
     Days(u32),
@@ -68,17 +77,17 @@ pub(crate) enum CertsError {
 pub(crate) struct Wanted {
     /// The folder to write to.
     pub(crate) folder: PathBuf,
-    /// Names and addresses of the server, besides those of loopback.
+    /// Names and addresses of the server, besides those of loopback and those of a certificate that is renewed.
     pub(crate) hosts: Vec<String>,
     /// Services in front of the server, as `NAME.NAMESPACE`.
     pub(crate) services: Vec<String>,
     /// Who the client is: its common name, and the name of its files.
     pub(crate) client: String,
-    /// How long the server's and the client's certificates last.
+    /// How long the server's and the client's certificates last, unless the authority ends before.
     pub(crate) days: u32,
     /// How long the authority lasts.
     pub(crate) ca_days: u32,
-    /// Sign with the authority that is in the folder.
+    /// Sign with the authority that is in the folder, and keep the names of the server's certificate.
     pub(crate) reuse_ca: bool,
     /// Replace what is there.
     pub(crate) force: bool,
@@ -106,6 +115,8 @@ pub(crate) struct Set {
     pub(crate) client: Pair,
     /// The last day of the server's and the client's certificates.
     pub(crate) end: time::Date,
+    /// Whether it is the authority's end, which comes before the one that was asked for.
+    pub(crate) is_end_of_authority: bool,
 }
 
 /// Makes the set and writes it. Nothing is written unless all of it can be made.
@@ -131,21 +142,26 @@ pub(crate) fn create(wanted: &Wanted) -> Result<Set, CertsError> {
         }
     }
 
-    let server_names = server_names(wanted)?;
+    let renewed = wanted.reuse_ca.then_some(server.certificate.as_path());
+    let server_names = server_names(&wanted.hosts, &wanted.services, renewed)?;
     let now = OffsetDateTime::now_utc();
-    let (authority, ca_pem) = if wanted.reuse_ca {
-        (existing_authority(&ca, now)?, None)
+    let (authority, authority_end, ca_pem) = if wanted.reuse_ca {
+        let (authority, end) = existing_authority(&ca, now)?;
+        (authority, end, None)
     } else {
         let (authority, pem) = new_authority(now, wanted.ca_days)?;
-        (authority, Some(pem))
+        (authority, now + Duration::days(wanted.ca_days.into()), Some(pem))
     };
+    // Whoever checks the whole chain refuses it from the end of the authority on, whatever the rest of it says.
+    let asked_for = now + Duration::days(wanted.days.into());
+    let end = asked_for.min(authority_end);
     let server_params = leaf("berth", &server_names, ExtendedKeyUsagePurpose::ServerAuth)?;
     let client_params = leaf(&wanted.client, &[], ExtendedKeyUsagePurpose::ClientAuth)?;
     let issued = [(&server, server_params), (&client, client_params)];
     let mut contents = Vec::new();
     for (pair, mut params) in issued {
         let key = KeyPair::generate()?;
-        lasting(&mut params, now, wanted.days);
+        lasting(&mut params, now, end);
         let certificate = params.signed_by(&key, &authority)?;
         contents.push((pair, certificate.pem(), key.serialize_pem()));
     }
@@ -156,38 +172,7 @@ pub(crate) fn create(wanted: &Wanted) -> Result<Set, CertsError> {
         write(&pair.key, &key, Secrecy::Secret)?;
         write(&pair.certificate, &certificate, Secrecy::Public)?;
     }
-    let end = (now + Duration::days(wanted.days.into())).date();
-    Ok(Set { ca, server, server_names, client, end })
-}
-
-/// Loopback, so that the set can be tried at once, and whatever else was asked for.
-fn server_names(wanted: &Wanted) -> Result<Vec<String>, CertsError> {
-    let loopback = ["localhost".to_owned(), Ipv4Addr::LOCALHOST.to_string(), Ipv6Addr::LOCALHOST.to_string()];
-    let mut names = Vec::from(loopback);
-    for service in &wanted.services {
-        let parts: Vec<&str> = service.split('.').collect();
-        let [name, namespace] = parts[..] else {
-            return Err(CertsError::Service(service.clone()));
-        };
-        for domain in ["", ".svc", ".svc.cluster.local"] {
-            names.push(format!("{name}.{namespace}{domain}"));
-        }
-    }
-    names.extend(wanted.hosts.iter().cloned());
-    for name in &names {
-        // A trailing dot or an underscore is no part of a host name in a certificate.
-        let is_host = |name: &str| {
-            name.strip_prefix("*.").unwrap_or(name).split('.').all(|label| {
-                !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-            })
-        };
-        if name.parse::<std::net::IpAddr>().is_err() && !is_host(name) {
-            return Err(CertsError::Host(name.clone()));
-        }
-    }
-    let mut seen = std::collections::HashSet::new();
-    names.retain(|name| seen.insert(name.clone()));
-    Ok(names)
+    Ok(Set { ca, server, server_names, client, end: end.date(), is_end_of_authority: end < asked_for })
 }
 
 fn new_authority(now: OffsetDateTime, days: u32) -> Result<(Issuer<'static, KeyPair>, String), CertsError> {
@@ -195,13 +180,17 @@ fn new_authority(now: OffsetDateTime, days: u32) -> Result<(Issuer<'static, KeyP
     params.distinguished_name.push(DnType::CommonName, "berth-ca");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    lasting(&mut params, now, days);
+    lasting(&mut params, now, now + Duration::days(days.into()));
     let key = KeyPair::generate()?;
     let pem = params.self_signed(&key)?.pem();
     Ok((Issuer::new(params, key), pem))
 }
 
-fn existing_authority(pair: &Pair, now: OffsetDateTime) -> Result<Issuer<'static, KeyPair>, CertsError> {
+/// The authority that is there, and when it ends.
+fn existing_authority(
+    pair: &Pair,
+    now: OffsetDateTime,
+) -> Result<(Issuer<'static, KeyPair>, OffsetDateTime), CertsError> {
     let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| unusable(path, &error));
     let (pem, key) = (read(&pair.certificate)?, read(&pair.key)?);
     let key = KeyPair::from_pem(&key).map_err(|error| unusable(&pair.key, &error))?;
@@ -214,10 +203,12 @@ fn existing_authority(pair: &Pair, now: OffsetDateTime) -> Result<Issuer<'static
     if certificate.public_key().raw != key.subject_public_key_info() {
         return Err(in_certificate(&"ca.key is another authority's key"));
     }
-    if certificate.validity().not_after.timestamp() <= now.unix_timestamp() {
+    let end = certificate.validity().not_after.to_datetime();
+    if end <= now {
         return Err(in_certificate(&"it has expired; make a new one, without --reuse-ca"));
     }
-    Issuer::from_ca_cert_pem(&pem, key).map_err(|error| in_certificate(&error))
+    let issuer = Issuer::from_ca_cert_pem(&pem, key).map_err(|error| in_certificate(&error))?;
+    Ok((issuer, end))
 }
 
 fn leaf(
@@ -239,9 +230,9 @@ fn leaf(
     Ok(params)
 }
 
-fn lasting(params: &mut CertificateParams, now: OffsetDateTime, days: u32) {
+fn lasting(params: &mut CertificateParams, now: OffsetDateTime, end: OffsetDateTime) {
     params.not_before = now - BEFORE;
-    params.not_after = now + Duration::days(days.into());
+    params.not_after = end;
 }
 
 fn unusable(path: &Path, reason: &dyn std::fmt::Display) -> CertsError {

@@ -2,6 +2,7 @@
 
 mod certs;
 mod doctor;
+mod output;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::app::{App, Options, Source};
 use crate::config::ConfigError;
-use crate::{build_info, config, logging};
+use crate::{app, build_info, config, logging};
 
 /// What `--version` says.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -46,7 +47,7 @@ enum Command {
         /// Print the JSON Schema of the file instead, for editors.
         #[arg(long, conflicts_with = "file")]
         schema: bool,
-        /// Do not look for the files that it names, for they are elsewhere.
+        /// Do not look at the files that it names, for they are elsewhere.
         #[arg(long)]
         skip_files: bool,
     },
@@ -94,7 +95,9 @@ impl Cli {
             Command::Demo => runtime()?.block_on(crate::demo::run())?,
             Command::CheckConfig { file, skip_files, .. } => check_config(file.as_deref(), skip_files)?,
             Command::Completion { shell } => {
-                clap_complete::generate(shell, &mut Cli::command(), "berth", &mut std::io::stdout());
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Cli::command(), "berth", &mut script);
+                output::print(script)?;
             }
             Command::Doctor(doctor) => return runtime()?.block_on(doctor.run()),
             Command::Certs(certs) => certs.run()?,
@@ -114,16 +117,20 @@ pub fn complaints(error: &anyhow::Error) -> Vec<String> {
 /// Prints the configuration with its defaults; without a file, the schema of all of them.
 fn check_config(file: Option<&Path>, skip_files: bool) -> anyhow::Result<()> {
     let Some(file) = file else {
-        print!("{}", config::json_schema());
-        return Ok(());
+        return Ok(output::print(config::json_schema())?);
     };
     let config = config::load(file)?;
-    let missing = if skip_files { Vec::new() } else { config::check_files(&config) };
-    if !missing.is_empty() {
-        return Err(ConfigError::Fields(missing).into());
+    let mut wrong = Vec::new();
+    if !skip_files {
+        wrong = config::check_files(&config);
+        if wrong.is_empty() {
+            wrong = app::check_certificates(&config);
+        }
     }
-    print!("{}", serde_saphyr::to_string(&config).context("cannot print")?);
-    Ok(())
+    if !wrong.is_empty() {
+        return Err(ConfigError::Fields(wrong).into());
+    }
+    Ok(output::print(serde_saphyr::to_string(&config).context("cannot print")?)?)
 }
 
 impl Serve {

@@ -5,10 +5,12 @@ mod groups;
 mod lenient;
 mod load;
 mod reference;
+mod restart;
 mod schema;
 mod selector;
 mod spread;
 mod validate;
+mod wording;
 
 pub use duration::ShortDuration;
 pub use groups::{
@@ -16,6 +18,7 @@ pub use groups::{
 };
 pub use load::{ConfigError, load, parse};
 pub use reference::{json_schema, page};
+pub(crate) use restart::{PendingRestart, keep_until_restart, parse_shown, show};
 pub use schema::{
     Config, Criterion, DefaultingType, InclusionPolicy, LabelExpression, LabelOperator, LabelSelector,
     Limits, Mode, NominatedNode, NominatedNodePolicy, Preemption, Server, SpreadConstraint, SpreadOverride,

@@ -1,5 +1,6 @@
 //! `berth`: see `berth --help`.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -8,8 +9,10 @@ fn main() -> ExitCode {
     match berth::cli::Cli::parse().run() {
         Ok(code) => code,
         Err(error) => {
+            let mut out = std::io::stderr().lock();
             for line in berth::cli::complaints(&error) {
-                eprintln!("berth: {line}");
+                // Where nobody reads it, there is nobody to tell.
+                let _ = writeln!(out, "berth: {line}");
             }
             ExitCode::FAILURE
         }

@@ -1,6 +1,8 @@
 //! The program as a user meets it: help, exit codes, messages, standard output, signals.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "cli/check_config.rs"]
+mod check_config;
 mod support;
 
 use std::io::{BufRead, BufReader, Read};
@@ -142,63 +144,32 @@ fn help_is_there_for_every_command() {
 }
 
 #[test]
-fn check_config_prints_what_it_would_accept_again() {
+fn whoever_stops_reading_is_not_answered_with_a_panic() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let small = file(&directory, "small.yaml", &format!("{CONFIG_HEAD}server: {{ledgerTtl: 45s}}\n"));
-    let first = run(&["check-config", shown(&small)]);
-    assert!(first.status.success(), "{}", text(&first.stderr));
-    let printed = text(&first.stdout);
-    for part in ["ledgerTtl: 45s", "maxInFlight: 64", "defaultingType: System", "policy: Prefer"] {
-        assert!(printed.contains(part), "no {part:?} in\n{printed}");
-    }
-    let whole = file(&directory, "whole.yaml", &printed);
-    let second = run(&["check-config", shown(&whole)]);
-    assert!(second.status.success(), "{}", text(&second.stderr));
-    assert_eq!(text(&second.stdout), printed);
-}
-
-#[test]
-fn check_config_names_the_field_that_is_wrong() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    for (content, says) in [
-        ("topologySpred: {}", "topologySpred"),
-        ("topologySpread: {defaultingType: Sometimes}", "topologySpread.defaultingType"),
-        ("server: {limits: {maxInFlight: many}}", "server.limits.maxInFlight"),
-        ("server: {limits: {maxInFlite: 1}}", "maxInFlite"),
-        ("server: {timeouts: {idle: 5s}}", "server.timeouts.idle"),
-        ("server: [", "YAML"),
-        ("kind: BerthConfiguration", "kind"),
+    let config = file(&directory, "berth.yaml", CONFIG_HEAD);
+    let pki = directory.path().join("pki");
+    for arguments in [
+        &["demo"][..],
+        &["check-config", shown(&config)],
+        &["check-config", "--schema"],
+        &["completion", "bash"],
+        &["certs", "--out", shown(&pki)],
+        &["doctor", "--pre", "--config", shown(&config)],
+        &["doctor", "--pre", "--config", shown(&config), "-o", "json"],
+        &["--help"],
     ] {
-        let path = file(&directory, "bad.yaml", &format!("{CONFIG_HEAD}{content}\n"));
-        assert_fails(content, &run(&["check-config", shown(&path)]), &["berth: ", says]);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = berth();
+        let output = command.args(arguments).env("HOME", directory.path()).stdout(writer).output();
+        let output = output.expect("berth runs");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        assert_eq!(text(&output.stderr), "", "{arguments:?}");
     }
-    let all = "servr: {}\nserver: {stalenessLimit: 60, limits: {maxInFlight: 0}}\n";
-    let all = file(&directory, "all.yaml", &format!("{CONFIG_HEAD}{all}"));
-    let output = run(&["check-config", shown(&all)]);
-    let lines: Vec<_> = text(&output.stderr).lines().map(str::to_owned).collect();
-    assert_eq!((output.status.code(), lines.len()), (Some(1), 3), "all of them: {lines:?}");
-    for part in ["servr", "server.stalenessLimit: `60` has no unit; write 60s", "server.limits.maxInFlight"] {
-        assert!(
-            lines.iter().any(|line| line.starts_with("berth: ") && line.contains(part)),
-            "{part} in {lines:?}"
-        );
-    }
-    let nowhere = directory.path().join("nowhere.yaml");
-    assert_fails("no file", &run(&["check-config", shown(&nowhere)]), &["nowhere.yaml"]);
-    let empty = file(&directory, "empty.yaml", "");
-    assert_fails("an empty file", &run(&["check-config", shown(&empty)]), &["berth: "]);
-}
-
-#[test]
-fn check_config_looks_for_the_files_that_are_named() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let here = file(&directory, "tls.crt", "");
-    let gone = directory.path().join("tls.key");
-    let tls = format!("server: {{tls: {{certFile: {}, keyFile: {}}}}}\n", shown(&here), shown(&gone));
-    let config = file(&directory, "berth.yaml", &format!("{CONFIG_HEAD}{tls}"));
-    let output = run(&["check-config", shown(&config)]);
-    assert_fails("a file that is not there", &output, &["server.tls.keyFile", shown(&gone)]);
-    assert!(run(&["check-config", "--skip-files", shown(&config)]).status.success(), "unless told not to");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output = berth().args(["check-config", "nowhere"]).stderr(writer).output().expect("berth runs");
+    assert_eq!(output.status.code(), Some(1), "an error that nobody reads is one still");
 }
 
 #[test]
@@ -439,11 +410,4 @@ fn doctor_that_cannot_ask_says_so() {
     let bad = file(&directory, "bad.yaml", &format!("{CONFIG_HEAD}server: 1\n"));
     let refused = doctor(&directory, &["--pre", "-o", "json", "--config", shown(&bad)]);
     assert_eq!((refused.status.code(), codes(&refused)), (Some(1), vec!["ConfigurationInvalid".to_owned()]));
-}
-
-#[test]
-fn the_schema_is_printed_for_editors() {
-    let output = run(&["check-config", "--schema"]);
-    assert!(output.status.success());
-    assert_eq!(text(&output.stdout), include_str!("../deploy/berth.schema.json"));
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use kube::client::ClientBuilder;
 
+use super::kubeconfig::client_certificate_end;
 use super::services::Service;
 use super::{Shared, Source};
 use crate::cluster::access_review::AccessReviewer;
@@ -17,6 +18,7 @@ use crate::cluster::snapshot_file::{self, Loaded, SnapshotMetrics};
 use crate::cluster::watch::Follower;
 use crate::cluster::{ApiMetrics, Binder, EventRecorder, ProblemLog, WatchMetrics};
 use crate::model::Kind;
+use crate::server::tls::CertificateMetrics;
 use crate::view::change::Change;
 
 /// What depends on where the cluster comes from.
@@ -36,7 +38,11 @@ pub(super) struct Connected {
 }
 
 /// Reads the file, or makes a client of the API server; nothing is followed until the services are started.
-pub(super) async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<Connected> {
+pub(super) async fn connect(
+    source: &Source,
+    shared: &Shared,
+    certificate_metrics: &CertificateMetrics,
+) -> anyhow::Result<Connected> {
     // All of them are registered wherever the cluster comes from, so that the page always shows the same metrics.
     let snapshot_metrics = SnapshotMetrics::register(&shared.registry)?;
     let watch_metrics = WatchMetrics::register(&shared.registry)?;
@@ -48,6 +54,9 @@ pub(super) async fn connect(source: &Source, shared: &Shared) -> anyhow::Result<
         Source::ApiServer(kubeconfig) => {
             let config = client_config(kubeconfig.as_ref()).await?;
             let problems = Arc::new(ProblemLog::new(config.cluster_url.to_string()));
+            if let Some(end) = client_certificate_end(&config.auth_info) {
+                certificate_metrics.show_kubeconfig(end);
+            }
             let client = ClientBuilder::try_from(config)?.with_layer(&api_metrics).build();
             return Ok(follow(client, shared, watch_metrics, event_metrics, problems));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use prometheus::{IntCounterVec, IntGauge};
 
-use crate::config::{self, Config, ConfigError};
+use crate::config::{self, Config, ConfigError, PendingRestart};
 use crate::metrics::{NO_LABELS, Registry, create_series};
 use crate::store::Store;
 
@@ -43,13 +43,15 @@ impl ReloadMetrics {
 }
 
 /// Looks at the file.
-pub struct Reloader {
+pub(super) struct Reloader {
     /// The configuration file.
     pub file: PathBuf,
     /// What it said when the settings in force were read.
     pub seen: Mutex<Option<String>>,
     /// Where the settings in force are.
     pub store: Arc<Store>,
+    /// Where it is noted which settings are not, until the next start.
+    pub pending: Arc<PendingRestart>,
     /// Who counts reloads.
     pub metrics: ReloadMetrics,
 }
@@ -80,20 +82,13 @@ impl Reloader {
         }
     }
 
-    fn accept(&self, config: Config) {
-        let old = self.store.snapshot();
-        let new = self.store.reconfigure(config);
-        let fixed = |c: &Config| {
-            let server = &c.server;
-            let timeouts = (server.timeouts.idle, server.timeouts.bind, server.timeouts.drain);
-            (server.tls.clone(), server.insecure, server.limits.max_connections, timeouts)
-        };
-        if fixed(old.config()) != fixed(new.config()) {
-            tracing::warn!(
-                "server.tls, insecure, limits.maxConnections, timeouts.idle, .bind and .drain take effect at the \
-                 next start"
-            );
+    fn accept(&self, mut config: Config) {
+        let pending = config::keep_until_restart(self.store.snapshot().config(), &mut config);
+        if !pending.is_empty() {
+            tracing::warn!(fields = pending.join(", "), "changed, and take effect at the next start");
         }
+        self.store.reconfigure(config);
+        self.pending.set(pending);
         self.metrics.config_reloads.with_label_values(&["success"]).inc();
         self.metrics.config_current.set(1);
         tracing::info!("configuration reloaded");

@@ -3,11 +3,23 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::config::{Config, Wrong};
 use crate::server::tls::{CertificateMetrics, Certificates, Renewal};
 
 /// How often the files are looked at. They are compared by content: a Secret volume swaps a symlink two levels up, which
 /// file notifications on the file itself miss.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// What `berth serve` would refuse at the start: files that hold something else, or that do not belong together.
+pub(crate) fn check_certificates(config: &Config) -> Vec<Wrong> {
+    let loaded = config.server.tls.as_ref().map(Certificates::load);
+    let error = loaded.and_then(Result::err);
+    let wrong = error.map(|error| {
+        let (field, reason) = error.field_and_reason();
+        Wrong { path: field.to_owned(), reason }
+    });
+    wrong.into_iter().collect()
+}
 
 /// Looks at the files of `server.tls`, whether or not the configuration that names them changes.
 pub(super) struct Renewer {

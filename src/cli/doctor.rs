@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
+use super::output;
 use crate::doctor::{self, Options, Severity};
 
 /// Something is wrong.
@@ -80,8 +81,8 @@ impl Doctor {
             }
         };
         match self.output {
-            Output::Text => print!("{report}"),
-            Output::Json => println!("{}", report.to_json().context("cannot print")?),
+            Output::Text => output::print(report.to_string())?,
+            Output::Json => output::print(report.to_json().context("cannot print")? + "\n")?,
         }
         Ok(if report.is_empty() {
             eprintln!(

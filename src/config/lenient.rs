@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 
 use super::validate::Wrong;
+use super::wording::{in_words, is_empty_section, names_in};
 
 /// Whoever gets so many things wrong has enough to do with these.
 const MOST: usize = 100;
@@ -20,7 +21,7 @@ pub(super) struct Read<T> {
     pub(super) value: Option<T>,
     /// What is wrong.
     pub(super) wrong: Vec<Wrong>,
-    /// The paths of what was taken out or replaced.
+    /// The paths of what was replaced, or taken out though it is known. From an unknown field nothing follows for others.
     pub(super) replaced: Vec<String>,
 }
 
@@ -49,9 +50,14 @@ pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Read<T> {
         };
         let mut at = steps(error.path(), &value);
         let reason = error.into_inner().to_string();
+        // That is what is left when all of a section is commented out.
+        if is_empty_section(&reason) && remove(&mut value, &at) {
+            continue;
+        }
         let missing = quoted_after(&reason, "missing field ");
         // Only the last step may name what is not there: an unknown field is named by its parent, too.
-        if let Some(field) = missing.or_else(|| quoted_after(&reason, "unknown field "))
+        let unknown = quoted_after(&reason, "unknown field ");
+        if let Some(field) = missing.or(unknown)
             && at.last() != Some(&Step::Key(field.to_owned()))
         {
             at.push(Step::Key(field.to_owned()));
@@ -61,8 +67,14 @@ pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Read<T> {
             if wrong.len() == MOST {
                 break;
             }
-            let reason = if missing.is_some() { "is missing".to_owned() } else { reason.clone() };
+            let reason = match missing {
+                Some(_) => "is missing".to_owned(),
+                None => in_words(&reason, || names_expected::<T>(&value, &at)),
+            };
             wrong.push(Wrong { path: shown(&at), reason });
+        }
+        if unknown.is_some() && remove(&mut value, &at) {
+            continue;
         }
         let place = known.unwrap_or_else(|| {
             replaced.push((at.clone(), 0));
@@ -84,6 +96,17 @@ pub(super) fn read<T: DeserializeOwned>(mut value: Value) -> Read<T> {
     }
     let replaced = replaced.iter().map(|(steps, _)| shown(steps)).collect();
     Read { value: read, wrong, replaced }
+}
+
+/// The names of which one has to stand in a place, found by putting there what is certainly none of them.
+fn names_expected<T: DeserializeOwned>(value: &Value, at: &[Step]) -> Option<String> {
+    let mut value = value.clone();
+    if !put(&mut value, at, json!("")) {
+        return None;
+    }
+    let error = serde_path_to_error::deserialize::<_, T>(&value).err()?;
+    let is_there = steps(error.path(), &value) == at;
+    names_in(&error.into_inner().to_string()).filter(|_| is_there).map(str::to_owned)
 }
 
 /// Values of all sorts; one of an enum is taken from what the error says was expected.

@@ -57,8 +57,7 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
 /// Reads the text of a configuration. An error names all that is wrong with it.
 pub fn parse(text: &str) -> Result<Config, ConfigError> {
     // By way of a plain value, so that errors speak of fields and not of the YAML parser's state.
-    let value: Value =
-        serde_saphyr::from_str(text).map_err(|e| ConfigError::Syntax(first_line(&e.to_string())))?;
+    let value: Value = serde_saphyr::from_str(text).map_err(|error| ConfigError::Syntax(syntax(&error)))?;
     // What a file is comes before what is in it: of another kind's file every field would be unknown.
     let mut wrong = head(&value);
     let is_ours = value["apiVersion"].as_str().is_some_and(|version| group(version) == group(API_VERSION));
@@ -73,7 +72,7 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
         validate(config, &mut findings);
         // What follows from values that are wrong already, or were put in their place, is no news.
         let is_news = |found: &Wrong| {
-            let repeats = |path: &String| found.path.starts_with(path) || path.starts_with(&found.path);
+            let repeats = |path: &String| is_within(&found.path, path) || is_within(path, &found.path);
             !read.replaced.iter().any(repeats)
         };
         wrong.extend(findings.into_vec().into_iter().filter(is_news));
@@ -104,6 +103,30 @@ fn head(value: &Value) -> Vec<Wrong> {
 
 fn group(api_version: &str) -> &str {
     api_version.split('/').next().unwrap_or_default()
+}
+
+/// Whether a path leads to a place or to something below it. `server.timeouts` is not below `server.timeout`.
+fn is_within(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// What is wrong and where, in one line, without the advice that the library has for programmers.
+fn syntax(error: &serde_saphyr::Error) -> String {
+    let error = error.without_snippet();
+    let reason = match error {
+        serde_saphyr::Error::MultipleDocuments { .. } => {
+            "a second document begins here, and there may be only one".to_owned()
+        }
+        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
+            format!("the field {key} is there twice")
+        }
+        serde_saphyr::Error::DuplicateMappingKey { key: None, .. } => "a field is there twice".to_owned(),
+        other => return first_line(&other.to_string()).trim_start_matches("error: ").to_owned(),
+    };
+    match error.location() {
+        Some(at) => format!("line {} column {}: {reason}", at.line(), at.column()),
+        None => reason,
+    }
 }
 
 fn first_line(text: &str) -> String {
@@ -246,6 +269,83 @@ mod tests {
         let typo = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfig\nservers: {}\n";
         assert_eq!(wrong(typo), ["kind", "servers"], "the kind comes first");
         assert_eq!(wrong("server: {}\n"), ["kind", "apiVersion"]);
+    }
+
+    #[test]
+    fn a_wrong_field_hides_no_other_whose_name_begins_like_its_own() {
+        for (text, paths) in [
+            (
+                "server: {timeout: {body: 1s}, timeouts: {idle: 5s}}",
+                &["server.timeout", "server.timeouts.idle"][..],
+            ),
+            (
+                "server: {limits: {maxIn: 1, maxInFlight: 0}}",
+                &["server.limits.maxIn", "server.limits.maxInFlight"],
+            ),
+            (
+                "server: {timeouts: {body: [], bodys: 1s, bind: 0s}}",
+                &["server.timeouts.body", "server.timeouts.bodys", "server.timeouts.bind"],
+            ),
+            (
+                "server: {tls: {certFile: a, keyFile: [], keyFiles: b}, ledgerTtl: 0s}",
+                &["server.tls.keyFile", "server.tls.keyFiles", "server.ledgerTtl"],
+            ),
+        ] {
+            let mut found = wrong(&format!("{HEAD}{text}\n"));
+            let mut paths = paths.to_vec();
+            found.sort();
+            paths.sort_unstable();
+            assert_eq!(found, paths, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_section_with_nothing_below_it_is_the_defaults() {
+        for text in [
+            "server:",
+            "topologySpread:\nnominatedNode:\nreplicaGroups:\npreemption:",
+            "server:\n  limits:\n  timeouts:\n  tls:\nreplicaGroups:\n  limits:",
+        ] {
+            assert_eq!(parse(&format!("{HEAD}{text}\n")).expect(text), Config::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_speak_of_yaml_and_not_of_the_program() {
+        for (text, says) in [
+            ("server: 1", "server: must be a mapping of fields, not integer `1`"),
+            ("replicaGroups: {rules: [~]}", "rules[0]: is empty, and must be a mapping of fields"),
+            ("replicaGroups:\n  sources:", "sources: is empty, and must be a list"),
+            ("server: {tls: {certFile: a, keyFile: [b]}}", "keyFile: must be a path, not a list"),
+            (
+                "server: {limits: {maxInFlight: -1}}",
+                "must be a whole number that is not negative, not integer",
+            ),
+            ("server: {insecure: 1}", "insecure: must be true or false, not integer `1`"),
+            (
+                "topologySpread: {mode: Off}",
+                "mode: must be `Enforce` or `Observe`, not `false`; without quotes",
+            ),
+            (
+                "topologySpread: {mode: off}",
+                "mode: must be `Enforce` or `Observe`, not `false`; without quotes",
+            ),
+            ("topologySpread: {mode: {}}", "mode: must be `Enforce` or `Observe`, not"),
+            ("topologySpread:\n  mode:", "mode: is empty, and must be `Enforce` or `Observe`"),
+            ("topologySpread: {mode: 'Off'}", "mode: must be `Enforce` or `Observe`, not `Off`"),
+            ("replicaGroups: {sources: [Jobs]}", "must be one of `"),
+            ("server: {}\nserver: {}", "line 4 column 1: the field server is there twice"),
+            ("server: {}\n---\nserver: {}", "line 5 column 1: a second document begins here"),
+            ("server: [", "unclosed bracket '[' at line 3, column 9"),
+        ] {
+            let error = parse(&format!("{HEAD}{text}\n")).expect_err(text).to_string();
+            assert!(error.contains(says), "{text}: {error}");
+            for internal in
+                ["struct", "variant", "null", "serde", "Options", "from_str", "usize", "invalid type"]
+            {
+                assert!(!error.contains(internal), "{text}: {error}");
+            }
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub fn page() -> String {
         the file with this as its first line:\n\n\
         ```yaml\n# yaml-language-server: $schema=berth.schema.json\n```\n\n\
         Durations are written in one unit: `500ms`, `10s`, `2m`, `1h`. `[]` in a path is each entry of a list. A field \
-        without a default\nmay be left out unless it is required.\n"
+        without a default\nmay be left out unless it is required, and a section with nothing below it is the defaults.\n"
         .to_owned();
     let default = serde_json::to_value(Config::default()).unwrap_or_default();
     let mut sections = vec![Section { path: String::new(), schema: &schema, default }];

@@ -251,9 +251,10 @@ pub enum Criterion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Server {
-    /// Serve TLS with this certificate. Takes effect at the next start; renewed files are picked up.
+    /// Serve TLS with this certificate. A relative path is one from the working directory of the process, wherever the
+    /// configuration file is. Takes effect at the next start; renewed files are picked up.
     pub tls: Option<Tls>,
-    /// Allow plain HTTP on addresses that others can reach.
+    /// Allow plain HTTP on addresses that others can reach. Takes effect at the next start.
     pub insecure: bool,
     /// What is refused rather than queued.
     pub limits: Limits,

@@ -74,7 +74,7 @@ async fn configuration(
     }
     if is_running
         && let Some(text) = admin.get("/configz").await
-        && let Ok(config) = config::parse(&text)
+        && let Ok(config) = config::parse_shown(&text)
     {
         return Ok((config, ConfigSource::Running));
     }

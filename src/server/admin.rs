@@ -11,6 +11,7 @@ use super::readiness::{Readiness, Reasons};
 use super::{Answer, answer, body, json, text};
 use crate::cluster::api::Api;
 use crate::cluster::compare::compare;
+use crate::config::{self, PendingRestart};
 use crate::logging::LevelControl;
 use crate::metrics::Registry;
 use crate::store::Store;
@@ -25,9 +26,11 @@ pub(super) const PATHS: [&str; 7] =
     ["/", "/livez", "/readyz", "/metrics", "/configz", "/debug/cache/compare", "/debug/loglevel"];
 
 /// Answers requests on the admin port, whoever asks: who may is decided in [`super::admin_door`].
-pub struct AdminService {
+pub(crate) struct AdminService {
     /// The cluster, and the settings in force.
     pub store: Arc<Store>,
+    /// Which settings of the file are not, until the next start.
+    pub pending: Arc<PendingRestart>,
     /// Whether Berth is ready.
     pub readiness: Readiness,
     /// What is measured.
@@ -85,7 +88,7 @@ impl AdminService {
     }
 
     fn configz(&self) -> Answer {
-        match serde_json::to_vec(self.store.snapshot().config()) {
+        match config::show(self.store.snapshot().config(), &self.pending.fields()) {
             Ok(body) => json(StatusCode::OK, body),
             Err(error) => json(StatusCode::INTERNAL_SERVER_ERROR, problem(&error.to_string())),
         }

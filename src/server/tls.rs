@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use ring::digest::{Context, SHA256};
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoClientAuth, NoServerSessionStorage, WebPkiClientVerifier};
@@ -24,6 +24,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use self::expiry::earliest_end;
+pub(crate) use self::expiry::earliest_end_in_pem;
 pub(crate) use self::metrics::CertificateMetrics;
 use crate::config::Tls;
 
@@ -31,17 +32,34 @@ use crate::config::Tls;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read or is no PEM of the right sort.
-    #[error("{path}: {reason}")]
+    #[error("{field}: {path}: {reason}")]
     File {
+        /// The field that names it.
+        field: &'static str,
         /// The file.
         path: String,
         /// What is wrong with it.
         reason: String,
     },
     /// Certificate and key do not go together, or the authorities are unusable.
-    #[error("certificate, key or client authorities are unusable: {0}")]
+    #[error("server.tls: {UNUSABLE}: {0}")]
     Unusable(String),
 }
+
+impl TlsError {
+    /// The field of the configuration that it is about, and what is wrong.
+    pub(crate) fn field_and_reason(&self) -> (&'static str, String) {
+        match self {
+            TlsError::File { field, path, reason } => (field, format!("{path}: {reason}")),
+            TlsError::Unusable(reason) => ("server.tls", format!("{UNUSABLE}: {reason}")),
+        }
+    }
+}
+
+const UNUSABLE: &str = "certificate, key or client authorities are unusable";
+const CERT_FILE: &str = "server.tls.certFile";
+const KEY_FILE: &str = "server.tls.keyFile";
+const CLIENT_CA_FILE: &str = "server.tls.clientCAFile";
 
 /// Whether a listener wants to see its clients' certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,11 +201,15 @@ struct Contents {
 
 impl Contents {
     fn read(files: &Tls) -> Result<Self, TlsError> {
-        let read = |path: &Path| std::fs::read(path).map_err(|error| in_file(path, &error));
+        let read = |field, path: &Path| std::fs::read(path).map_err(|error| in_file(field, path, &error));
         Ok(Self {
-            chain: read(&files.cert_file)?,
-            key: read(&files.key_file)?,
-            authorities: files.client_ca_file.as_deref().map(read).transpose()?,
+            chain: read(CERT_FILE, &files.cert_file)?,
+            key: read(KEY_FILE, &files.key_file)?,
+            authorities: files
+                .client_ca_file
+                .as_deref()
+                .map(|path| read(CLIENT_CA_FILE, path))
+                .transpose()?,
         })
     }
 
@@ -210,13 +232,17 @@ fn fingerprint<const PARTS: usize>(parts: [&[u8]; PARTS]) -> Fingerprint {
 
 impl Loaded {
     fn from(files: &Tls, contents: &Contents) -> Result<Self, TlsError> {
-        let chain = certificates(&files.cert_file, &contents.chain)?;
-        let key = PrivateKeyDer::from_pem_slice(&contents.key).map_err(|e| in_file(&files.key_file, &e))?;
-        let server = earliest_end(&chain).map_err(|e| in_file(&files.cert_file, &e))?;
+        let chain = certificates(CERT_FILE, &files.cert_file, &contents.chain)?;
+        let in_key_file = |reason: &dyn std::fmt::Display| in_file(KEY_FILE, &files.key_file, reason);
+        let key = PrivateKeyDer::from_pem_slice(&contents.key).map_err(|error| match error {
+            pem::Error::NoItemsFound => in_key_file(&"holds no private key"),
+            error => in_key_file(&error),
+        })?;
+        let server = earliest_end(&chain).map_err(|e| in_file(CERT_FILE, &files.cert_file, &e))?;
         let (mut clients, mut client_ca): (Arc<dyn ClientCertVerifier>, _) = (Arc::new(NoClientAuth), None);
         if let (Some(path), Some(pem)) = (&files.client_ca_file, &contents.authorities) {
-            let authorities = certificates(path, pem)?;
-            client_ca = Some(earliest_end(&authorities).map_err(|e| in_file(path, &e))?);
+            let authorities = certificates(CLIENT_CA_FILE, path, pem)?;
+            client_ca = Some(earliest_end(&authorities).map_err(|e| in_file(CLIENT_CA_FILE, path, &e))?);
             clients = verifier(path, authorities)?;
         }
         Ok(Self {
@@ -236,7 +262,7 @@ fn verifier(
 ) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
     let mut roots = RootCertStore::empty();
     for authority in authorities {
-        roots.add(authority).map_err(|error| in_file(path, &error))?;
+        roots.add(authority).map_err(|error| in_file(CLIENT_CA_FILE, path, &error))?;
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
@@ -256,8 +282,13 @@ fn acceptor(
         .with_safe_default_protocol_versions()
         .map_err(|error| unusable(&error))?
         .with_client_cert_verifier(clients);
-    let mut config =
-        builder.with_single_cert(chain.to_vec(), key.clone_key()).map_err(|error| unusable(&error))?;
+    let config = builder.with_single_cert(chain.to_vec(), key.clone_key());
+    let mut config = config.map_err(|error| match error {
+        rustls::Error::InconsistentKeys(_) => {
+            unusable(&"keyFile is not the key of the certificate in certFile")
+        }
+        error => unusable(&error),
+    })?;
     config.alpn_protocols = protocols;
     if demanding {
         // A session that is resumed would let in a certificate that has expired meanwhile.
@@ -267,17 +298,21 @@ fn acceptor(
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+fn certificates(
+    field: &'static str,
+    path: &Path,
+    pem: &[u8],
+) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match chain {
-        Ok(chain) if chain.is_empty() => Err(in_file(path, &"holds no certificate")),
+        Ok(chain) if chain.is_empty() => Err(in_file(field, path, &"holds no certificate")),
         Ok(chain) => Ok(chain),
-        Err(error) => Err(in_file(path, &error)),
+        Err(error) => Err(in_file(field, path, &error)),
     }
 }
 
-fn in_file(path: &Path, reason: &dyn std::fmt::Display) -> TlsError {
-    TlsError::File { path: path.display().to_string(), reason: reason.to_string() }
+fn in_file(field: &'static str, path: &Path, reason: &dyn std::fmt::Display) -> TlsError {
+    TlsError::File { field, path: path.display().to_string(), reason: reason.to_string() }
 }
 
 fn unusable(error: &dyn std::fmt::Display) -> TlsError {

@@ -46,6 +46,47 @@ fn a_good_change_takes_effect_and_a_bad_one_does_not() {
     assert_eq!(berth.count("berth_config_current"), 1);
 }
 
+#[test]
+fn what_takes_effect_at_the_next_start_is_not_shown_before_but_listed() {
+    let berth = Running::start("server: {timeouts: {idle: 100s}}\n");
+    let file = berth.directory.path().join("berth.yaml");
+    let write = |text: &str| std::fs::write(&file, format!("{CONFIG_HEAD}{text}")).expect("written");
+    let shown = || -> serde_json::Value {
+        serde_json::from_str(&berth.admin("/configz").body).expect("what is shown is JSON")
+    };
+    let before = shown();
+    assert_eq!(before["server"]["timeouts"]["idle"], "100s");
+    assert!(before.get("pendingRestart").is_none(), "{before}");
+
+    write(
+        "server:\n  tls: {certFile: a, keyFile: b}\n  insecure: true\n  ledgerTtl: 45s\n  limits: {maxConnections: 7}\n  \
+         timeouts: {idle: 200s, bind: 1s, drain: 1s, body: 3s}\n",
+    );
+    until_true("the change is taken up", || reloads(&berth, "success") == 1);
+    let mut after = shown();
+    let fields = [
+        "server.tls",
+        "server.insecure",
+        "server.limits.maxConnections",
+        "server.timeouts.idle",
+        "server.timeouts.bind",
+        "server.timeouts.drain",
+    ];
+    assert_eq!(after["pendingRestart"], serde_json::json!(fields));
+    assert_eq!(
+        (&after["server"]["ledgerTtl"], &after["server"]["timeouts"]["body"]),
+        (&"45s".into(), &"3s".into())
+    );
+    after["server"]["ledgerTtl"] = before["server"]["ledgerTtl"].clone();
+    after["server"]["timeouts"]["body"] = before["server"]["timeouts"]["body"].clone();
+    after.as_object_mut().expect("a mapping").remove("pendingRestart");
+    assert_eq!(after, before, "all else is as it was");
+
+    write("server: {timeouts: {idle: 100s}, ledgerTtl: 46s}\n");
+    until_true("what was taken back waits for nothing", || reloads(&berth, "success") == 2);
+    assert!(shown().get("pendingRestart").is_none());
+}
+
 /// Lays a version down and swaps the link to it, as the kubelet does.
 fn publish(volume: &Path, version: &str, text: &str) {
     let data = volume.join(version);

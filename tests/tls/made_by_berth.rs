@@ -145,6 +145,9 @@ fn what_makes_no_sense_is_refused_in_words() {
         (&["--host", "a b"][..], "neither an IP address nor a host name"),
         (&["--host", ""], "neither an IP address nor a host name"),
         (&["--host", "https://berth:8888"], "neither an IP address nor a host name"),
+        (&["--host", "192.0.2.300"], "neither an IP address nor a host name"),
+        (&["--host=-a-"], "neither an IP address nor a host name"),
+        (&["--service=-a.b"], "neither an IP address nor a host name"),
         (&["--service", "berth"], "NAME.NAMESPACE"),
         (&["--days", "0"], "0 days"),
         (&["--days", "99999999"], "99999999 days"),
@@ -165,4 +168,64 @@ fn what_makes_no_sense_is_refused_in_words() {
     assert!(complaint(folder, &["--reuse-ca", "--force"]).contains("another authority's key"));
     std::fs::copy(folder.join("tls.crt"), folder.join("ca.crt")).expect("copied");
     assert!(complaint(folder, &["--reuse-ca", "--force"]).contains("no certificate authority"));
+}
+
+/// The end of a certificate, in days from now, and its names.
+fn end_and_names(folder: &Path, name: &str) -> (i64, Vec<String>) {
+    let pem = read(folder, name);
+    let (_, block) = x509_parser::pem::parse_x509_pem(pem.as_bytes()).expect("PEM");
+    let certificate = block.parse_x509().expect("a certificate");
+    let names = certificate.subject_alternative_name().expect("readable");
+    let names =
+        names.map_or(Vec::new(), |names| names.value.general_names.iter().map(ToString::to_string).collect());
+    let left = certificate.validity().time_to_expiration().expect("it is valid");
+    ((left.whole_hours() + 12) / 24, names)
+}
+
+#[test]
+fn no_certificate_outlives_its_authority() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let folder = directory.path();
+    let days = |name: &str| end_and_names(folder, name).0;
+    let printed = made(folder, &["--ca-days", "30", "--days", "365"]);
+    assert!(printed.contains("Not for 365 days: the authority ends on"), "{printed}");
+    assert_eq!(["ca.crt", "server.crt", "kube-scheduler.crt"].map(days), [30; 3]);
+    let printed = made(folder, &["--reuse-ca", "--force", "--days", "20"]);
+    assert!(!printed.contains("Not for"), "{printed}");
+    assert_eq!(["ca.crt", "server.crt", "kube-scheduler.crt"].map(days), [30, 20, 20]);
+    let printed = made(folder, &["--reuse-ca", "--force"]);
+    assert!(printed.contains("Not for 365 days: the authority ends on"), "{printed}");
+    assert_eq!(["ca.crt", "server.crt", "kube-scheduler.crt"].map(days), [30; 3]);
+}
+
+#[test]
+fn a_renewed_certificate_keeps_its_names() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let folder = &directory.path().join("pki's");
+    let names = || end_and_names(folder, "server.crt").1;
+    let printed =
+        made(folder, &["--service", "berth.berth-system", "--host", "192.0.2.10", "--host", "2001:db8::1"]);
+    let before = names();
+    assert_eq!(before.len(), 3 + 3 + 2, "{before:?}");
+    let told = printed.lines().find_map(|line| line.strip_prefix("#   berth ")).expect("how to renew");
+    assert!(told.ends_with("pki'\\''s' --reuse-ca --force"), "{told}");
+
+    let printed = made(folder, &["--reuse-ca", "--force"]);
+    assert!(printed.contains("berth.berth-system.svc.cluster.local, 192.0.2.10, 2001:db8::1"), "{printed}");
+    assert_eq!(names(), before, "without naming them");
+    made(folder, &["--reuse-ca", "--force", "--host", "more.example"]);
+    let mut after = names();
+    after.sort();
+    let mut all = [before, vec!["DNSName(more.example)".to_owned()]].concat();
+    all.sort();
+    assert_eq!(after, all, "and with others besides");
+
+    let key = read(folder, "server.key");
+    std::fs::write(folder.join("server.crt"), "garbage").expect("written");
+    let complaint = complaint(folder, &["--reuse-ca", "--force"]);
+    assert!(complaint.contains("cannot take over the names of"), "{complaint}");
+    assert_eq!(read(folder, "server.key"), key, "nothing is written");
+    std::fs::remove_file(folder.join("server.crt")).expect("removed");
+    made(folder, &["--reuse-ca", "--force"]);
+    assert_eq!(names().len(), 3, "whoever takes it away begins anew");
 }

@@ -14,12 +14,17 @@ const FILTER: &str = r#"{"Pod":{"metadata":{"name":"p","namespace":"d","uid":"ui
 const BIND: &str = r#"{"PodName":"p","PodNamespace":"d","PodUID":"uid-p","Node":"a"}"#;
 
 fn start(api: &FakeApi, config: &str) -> Running {
+    start_as(&json!({}), api, config)
+}
+
+/// With these credentials.
+fn start_as(user: &serde_json::Value, api: &FakeApi, config: &str) -> Running {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let kubeconfig = directory.path().join("kubeconfig");
     let content = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "c",
         "clusters": [{"name": "c", "cluster": {"server": api.url().to_string()}}],
-        "users": [{"name": "u", "user": {}}],
+        "users": [{"name": "u", "user": user}],
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
     });
     std::fs::write(&kubeconfig, content.to_string()).expect("written");
@@ -37,6 +42,31 @@ fn filter_error(berth: &Running) -> String {
     assert_eq!(answer.status, 200);
     let value: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
     value["Error"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_end_of_the_client_certificate_in_the_kubeconfig_is_shown() {
+    let series = r#"berth_certificate_expiry_timestamp_seconds{certificate="kubeconfig"}"#;
+    let api = FakeApi::start();
+    let berth = start(&api, "");
+    assert!(!berth.admin("/metrics").body.contains(series), "there is none");
+    drop(berth);
+
+    let (folder, key) = (tempfile::tempdir().expect("a folder"), rcgen::KeyPair::generate().expect("a key"));
+    let mut params = rcgen::CertificateParams::default();
+    params.not_after = rcgen::date_time_ymd(2100, 1, 1);
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let file = |name: &str, content: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        path
+    };
+    let user = json!({
+        "client-certificate": file("client.crt", certificate.pem()),
+        "client-key": file("client.key", key.serialize_pem()),
+    });
+    let berth = start_as(&user, &api, "");
+    assert_eq!(berth.count(series), 4_102_444_800);
 }
 
 #[test]

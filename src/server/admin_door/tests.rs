@@ -112,7 +112,8 @@ fn door_of(access: Access, freshness: Arc<Freshness>) -> Arc<AdminDoor> {
     let metrics = AdminMetrics::register(&registry).expect("metrics");
     let store = Arc::new(Store::new(Config::default(), &registry).expect("metrics"));
     let readiness = Readiness { store: store.clone(), freshness, draining: Arc::default() };
-    let service = AdminService { store, readiness, registry, api: None, level: None };
+    let service =
+        AdminService { store, pending: Arc::default(), readiness, registry, api: None, level: None };
     Arc::new(AdminDoor { access, service: Arc::new(service), metrics, complaints })
 }
 

@@ -1,6 +1,7 @@
 //! When certificates end.
 
 use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// The end of the one that ends first, in seconds since 1970; what is wrong with one that cannot be read.
@@ -12,4 +13,11 @@ pub(super) fn earliest_end(certificates: &[CertificateDer<'_>]) -> Result<i64, S
         earliest = earliest.min(certificate.validity().not_after.timestamp());
     }
     Ok(earliest)
+}
+
+/// The same of the certificates in a PEM file; nothing if it holds none.
+pub(crate) fn earliest_end_in_pem(pem: &[u8]) -> Result<Option<i64>, String> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let chain = chain.map_err(|error| error.to_string())?;
+    if chain.is_empty() { Ok(None) } else { earliest_end(&chain).map(Some) }
 }

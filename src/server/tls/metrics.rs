@@ -18,7 +18,8 @@ impl CertificateMetrics {
             expiry: registry.gauge(
                 "certificate_expiry_timestamp_seconds",
                 "When the first certificate in the file ends, in seconds since 1970: server for server.tls.certFile, \
-                 client_ca for clientCAFile.",
+                 client_ca for clientCAFile, kubeconfig for the client certificate that the kubeconfig names (as it was at \
+                 the start, for it is read then only).",
                 &["certificate"],
             )?,
             renewals: registry.counter(
@@ -37,6 +38,11 @@ impl CertificateMetrics {
         if let Some(end) = expiry.client_ca {
             self.expiry.with_label_values(&["client_ca"]).set(end);
         }
+    }
+
+    /// Shows when Berth's own client certificate ends, with which it asks the API server.
+    pub(crate) fn show_kubeconfig(&self, end: i64) {
+        self.expiry.with_label_values(&["kubeconfig"]).set(end);
     }
 
     /// Counts a change that is in force.
