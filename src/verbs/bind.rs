@@ -57,6 +57,7 @@ impl Verbs {
         let decision = off_the_event_loop(|| self.explain(pod.clone(), &candidates)).ok()?;
         decision
             .nearest_reason(REPLICA_GROUP)
+            .filter(|reason| reason.is_certain())
             .map(|_| "by now the replica group does not fit there as a whole")
     }
 

@@ -220,3 +220,36 @@ fn groups_compete_also_where_nobody_asked_about_the_others_for_long() {
     assert!(!stage.passing(&small[1]).is_empty());
     assert_eq!(stage.kept(), (1, 1));
 }
+
+#[test]
+fn a_first_member_whose_bind_call_comes_late_begins_only_where_the_others_still_fit() {
+    for (taken, expected) in [(0, true), (3, false)] {
+        let stage = Scene::new().rack("a", 4).open();
+        let members = group("g", 4);
+        let node = stage.passing(&members[0]).pop().expect("a node");
+        // Nobody remembers by then, and nothing is reserved any more.
+        stage.wait(61);
+        stage.wait(61);
+        let others: Vec<_> =
+            stage.nodes.iter().filter(|other| **other != node).take(taken).cloned().collect();
+        for (at, place) in others.iter().enumerate() {
+            stage.bind(&single(&format!("s{at}")), place);
+        }
+        let answer = stage.try_bind(&members[0], &node);
+        assert_eq!(answer == r#"{"Error":""}"#, expected, "{taken} nodes are taken: {answer}");
+        assert_eq!(answer.contains("does not fit there as a whole"), !expected, "{answer}");
+    }
+}
+
+#[test]
+fn a_first_member_is_not_bound_to_a_node_that_was_moved_where_the_others_do_not_fit() {
+    let stage = Scene::new().rack("a", 3).open();
+    let members = group("g", 3);
+    let node = stage.passing(&members[0]).pop().expect("a node");
+    let moved = json!({"apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": node, "labels": {crate::scene::RACK: "elsewhere"}},
+        "status": {"allocatable": {"cpu": "1", "pods": "110"}}});
+    stage.see(&[moved]);
+    let answer = stage.try_bind(&members[0], &node);
+    assert!(answer.contains("does not fit there as a whole"), "{answer}");
+}

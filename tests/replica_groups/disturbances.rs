@@ -70,6 +70,7 @@ impl World<'_> {
 
     /// Groups on the node may end up in pieces, and others may lose room they count on.
     fn disturb(&mut self, node: &str) {
+        self.upset = Some(self.now);
         for at in 0..self.truth.groups.len() {
             // Berth may not know yet of one that is leaving.
             let is_there = |pod: &Pod| {

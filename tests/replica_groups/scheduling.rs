@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use crate::objects;
 use crate::promises::Violation;
 use crate::scenario::{Choice, NodeSpec, Outcome, Then};
-use crate::world::{Attempt, World};
+use crate::world::{Attempt, LAG, World};
 
 impl World<'_> {
     /// One scheduling attempt. Whether it got as far as choosing a node.
@@ -119,7 +119,9 @@ impl World<'_> {
         let Some(bound) = self.berth.bind(self.api, &pod, &node, status) else {
             self.note(|| format!("bind {uid} -> {node}: declined"));
             self.seen.late_bind_declined |= is_late;
-            self.check_declined(&pod, &node, is_late)?;
+            // Berth may have heard of it after it let the pod in.
+            let is_outdated = self.upset.is_some_and(|upset| upset + LAG >= since);
+            self.check_declined(&pod, &node, is_late || is_outdated)?;
             self.fail(uid);
             return Ok(());
         };

@@ -44,6 +44,7 @@ impl World<'_> {
     pub fn take_over(&mut self, is_up_to_date: bool) {
         let Some(mut other) = self.standby.take() else { return };
         self.note(|| format!("the other Berth is asked from now on, up to date: {is_up_to_date}"));
+        self.upset = Some(self.now);
         if is_up_to_date {
             other.berth.hear(other.watch.take_older(Duration::MAX));
         }

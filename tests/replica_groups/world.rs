@@ -40,6 +40,9 @@ pub struct World<'a> {
     pub attempts: Vec<Attempt>,
     /// When filter last let a pod in that is still not bound: Berth may count on it for a while.
     pub offers: BTreeMap<String, Duration>,
+    /// When a node was last lost or moved to another rack, or another Berth was asked: what was let in around then may be looked at
+    /// anew.
+    pub upset: Option<Duration>,
     /// Whether room was kept for anybody before the last question.
     pub room_was_kept: bool,
     pub follows_scores: bool,
@@ -85,6 +88,7 @@ impl<'a> World<'a> {
             now: Duration::ZERO,
             attempts: Vec::new(),
             offers: BTreeMap::new(),
+            upset: None,
             room_was_kept: false,
             follows_scores: scenario.follows_scores,
             kept_since: BTreeMap::new(),

@@ -2,7 +2,7 @@
 
 use super::Violation;
 use crate::room::{Crew, around};
-use crate::scenario::NodeSpec;
+use crate::scenario::{Kind, Level, NodeSpec};
 use crate::truth::{Part, Pod};
 use crate::world::World;
 
@@ -33,22 +33,29 @@ impl World<'_> {
         let Some(level) = self.truth.set_of(part.group).required else { return Ok(()) };
         let is_first = self.placed_members(part.group).all(|(other, _)| other.uid == pod.uid);
         // Others may be as late.
-        let is_hidden = self.forgotten().next().is_some() || !self.watch.is_empty();
+        let set = self.truth.set_of(part.group);
+        let is_described =
+            set.kind == Kind::LeaderWorker || self.truth.members(part.group).count() >= part.size;
+        let is_hidden = self.forgotten().next().is_some() || !self.watch.is_empty() || !is_described;
         if !is_first || is_hidden || node.domain(level).is_none() {
             return Ok(());
         }
-        let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).chain([pod]).collect();
-        let rest = Crew::missing(&self.truth, part.group, &under_way);
-        let fits =
-            self.occupancy_to_come().with(pod, &node.name).packs(&rest, &around(&self.truth, level, node));
-        let text =
-            || format!("{} is bound late to {}, where the rest does not fit: {rest:?}", pod.uid, node.name);
+        let text = || format!("{} is bound late to {}, where the rest does not fit", pod.uid, node.name);
+        let fits = self.rest_fits(pod, part.group, level, node);
         fits.then_some(()).ok_or_else(|| Violation::new("late beginning", text()))
     }
 
-    /// A bind is declined only for the sake of members that are elsewhere, or of a group that must not be near, or because the
-    /// node is in no domain any more.
-    pub fn check_declined(&self, pod: &Pod, node: &str, is_late: bool) -> Result<(), Violation> {
+    /// Whether all other members fit into the domain of a node with this one on it.
+    fn rest_fits(&self, pod: &Pod, group: usize, level: Level, node: &NodeSpec) -> bool {
+        let under_way: Vec<&Pod> = self.remembered().map(|(pod, _)| pod).chain([pod]).collect();
+        let rest = Crew::missing(&self.truth, group, &under_way);
+        let occupancy = self.occupancy_to_come().without(|uid| self.is_leaving_member(uid, group));
+        occupancy.with(pod, &node.name).packs(&rest, &around(&self.truth, level, node))
+    }
+
+    /// A bind is declined only for the sake of members that are elsewhere, of others that would find no room, or of a group that must
+    /// not be near, or because the node is in no domain any more.
+    pub fn check_declined(&self, pod: &Pod, node: &str, is_outdated: bool) -> Result<(), Violation> {
         let unfounded =
             |why: &str| Err(Violation::new("declined with reason", format!("{}: {why}", pod.uid)));
         let part = pod.part.as_ref();
@@ -75,9 +82,9 @@ impl World<'_> {
             *uid != pod.uid && part.is_some_and(|other| other.group == part_of)
         };
         let is_counted_on = self.offers.keys().any(of_group);
-        // Who begins late is looked at anew; `check_late_beginning` has what may come of it.
-        let is_late_beginning = is_late && others.peek().is_none();
-        let is_founded = is_in_no_domain || is_counted_on || is_kept_out || is_late_beginning;
+        // Then a first member is looked at anew, and room may be kept for others; `check_late_beginning` has what comes of it.
+        let may_not_begin = is_outdated && others.peek().is_none();
+        let is_founded = is_in_no_domain || is_counted_on || is_kept_out || may_not_begin;
         if is_blind || is_founded || others.any(|(_, place)| is_elsewhere(place)) {
             Ok(())
         } else {

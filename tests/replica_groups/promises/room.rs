@@ -117,7 +117,7 @@ impl World<'_> {
         !is_described && present * 3 < self.truth.groups[group].size
     }
 
-    fn is_leaving_member(&self, uid: &str, group: usize) -> bool {
+    pub fn is_leaving_member(&self, uid: &str, group: usize) -> bool {
         let pod = self.truth.pods.get(uid);
         pod.is_some_and(|pod| pod.leaving && pod.part.as_ref().is_some_and(|part| part.group == group))
     }
