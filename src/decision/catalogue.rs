@@ -169,6 +169,10 @@ impl Reason {
                 "The ResourceQuotas of the namespace do not let all members of the group be created that are still to come.",
                 "Raise the quota, make the group smaller, or delete what uses the quota.",
             ),
+            Reason::InvalidGroupName => entry(
+                "The annotation `berth.dev/group` or `berth.dev/group-set` is longer than 253 bytes, or has control characters in it.",
+                "Correct the annotation.",
+            ),
             Reason::InvalidGroupSize => entry(
                 "The annotation `berth.dev/group-size` is no number from 1 to 10000.",
                 "Correct the annotation.",

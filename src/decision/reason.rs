@@ -121,6 +121,8 @@ reasons! {
     NamespaceSlotsUsedUp: REPLICA_GROUP, Final;
     /// The namespace's quotas do not let all members be created.
     QuotaTooSmall: REPLICA_GROUP, Final;
+    /// The annotation `berth.dev/group` or `berth.dev/group-set` is no name.
+    InvalidGroupName: REPLICA_GROUP, Final;
     /// The annotation `berth.dev/group-size` makes no sense.
     InvalidGroupSize: REPLICA_GROUP, Final;
     /// The annotation `berth.dev/group-index` makes no sense.
@@ -202,6 +204,7 @@ impl Reason {
             | Reason::GroupLabelMissing => 5,
             Reason::GroupTooLarge
             | Reason::QuotaTooSmall
+            | Reason::InvalidGroupName
             | Reason::InvalidGroupSize
             | Reason::InvalidGroupIndex
             | Reason::InvalidExclusive

@@ -116,6 +116,7 @@ fn the_number_of_pods_a_node_may_have_counts() {
 fn annotations_that_make_no_sense_are_said_out_loud() {
     let stage = Scene::new().rack("a", 4).open();
     for (key, value, words) in [
+        ("berth.dev/group", "two\nlines", "control characters"),
         ("berth.dev/group-size", "four", "no number from 1 to 10000"),
         ("berth.dev/group-index", "x", "no number"),
         ("berth.dev/exclusive", "All", "none of Set, Namespace, Cluster"),

@@ -6,7 +6,7 @@ mod request;
 use std::sync::Arc;
 
 use super::source::{Mark, Recognised, Told};
-use super::sources::annotations as berth;
+use super::sources::{annotations as berth, is_name};
 use super::{GroupKey, GroupObject, Membership, Overruled, Scope, Source, TopologyRequest};
 use crate::model::{Kind, Name, ObjectKey, Pod, Selector};
 
@@ -248,7 +248,9 @@ pub fn names_topology(pod: &Pod) -> bool {
 pub fn flaw(pod: &Pod) -> Option<Flaw> {
     let said = Told::by(pod).annotations;
     let wrong = |key: &str, fine: bool| pod.annotations.get(key).is_some() && !fine;
-    if wrong(berth::SIZE, said.number(berth::SIZE).is_some_and(|size| (1..=LARGEST).contains(&size))) {
+    if [berth::GROUP, berth::SET].into_iter().any(|key| said.text(key).is_some_and(|name| !is_name(&name))) {
+        Some(Flaw::Name)
+    } else if wrong(berth::SIZE, said.number(berth::SIZE).is_some_and(|size| (1..=LARGEST).contains(&size))) {
         Some(Flaw::Size)
     } else if wrong(berth::INDEX, said.number(berth::INDEX).is_some()) {
         Some(Flaw::Index)
@@ -267,6 +269,8 @@ pub fn flaw(pod: &Pod) -> Option<Flaw> {
 /// What may be wrong with Berth's annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
+    /// The name of the group, or of its set, is none.
+    Name,
     /// The size is no number from 1 to [`LARGEST`].
     Size,
     /// The index is no number.

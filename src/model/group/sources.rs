@@ -11,6 +11,7 @@ mod leader_worker_set;
 mod pod_group;
 mod rule;
 
+pub(crate) use self::annotation::is_name;
 pub(super) use self::annotation::keys as annotations;
 use super::fields::{Fields, Malformed};
 use super::source::{BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told};

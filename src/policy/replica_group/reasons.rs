@@ -52,6 +52,7 @@ pub fn at(level: Level, obstacle: Obstacle) -> Reason {
 /// The code of an annotation that cannot be understood.
 pub fn flawed(flaw: Flaw) -> Reason {
     match flaw {
+        Flaw::Name => Reason::InvalidGroupName,
         Flaw::Size => Reason::InvalidGroupSize,
         Flaw::Index => Reason::InvalidGroupIndex,
         Flaw::Exclusive => Reason::InvalidExclusive,

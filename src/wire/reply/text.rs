@@ -68,6 +68,9 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
         Reason::QuotaTooSmall => {
             "the namespace's ResourceQuota does not let all members of the replica group be created"
         }
+        Reason::InvalidGroupName => {
+            "annotation berth.dev/group or berth.dev/group-set is longer than 253 bytes, or has control characters in it"
+        }
         Reason::InvalidGroupSize => {
             "annotation berth.dev/group-size of the replica group is no number from 1 to 10000"
         }

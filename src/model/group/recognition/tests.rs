@@ -172,6 +172,10 @@ fn rules_and_default_wishes_of_the_operator() {
 #[test]
 fn what_cannot_be_right_is_told() {
     for (annotation, expected) in [
+        (("berth.dev/group", "any name: it is only compared"), None),
+        (("berth.dev/group", "x\n2026-11-19T06:00:00Z ERROR forged\u{1b}[31m"), Some(Flaw::Name)),
+        (("berth.dev/group", &"x".repeat(253)), None),
+        (("berth.dev/group-set", &"x".repeat(254)), Some(Flaw::Name)),
         (("berth.dev/group-size", "4"), None),
         (("berth.dev/group-size", "0"), Some(Flaw::Size)),
         (("berth.dev/group-size", "four"), Some(Flaw::Size)),
@@ -182,6 +186,17 @@ fn what_cannot_be_right_is_told() {
         (("berth.dev/required-topology", "example.com/rack"), None),
     ] {
         assert_eq!(flaw(&with(&[], &[annotation])), expected, "{annotation:?}");
+    }
+}
+
+#[test]
+fn nothing_that_is_no_name_gets_into_a_log() {
+    let recogniser = Recogniser::default();
+    let long = format!("\u{1b}[31m\n{}", "x".repeat(100_000));
+    let pod = with(&[], &[("berth.dev/group", &long), ("berth.dev/group-set", &long)]);
+    let group = recogniser.recognise(&pod, &NoObjects).expect("a group").group.clone();
+    for name in [&*group.set.name, &*group.index] {
+        assert!(name.len() < 100 && !name.contains(char::is_control), "{name:?}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Berth's own annotations, on pods of any kind.
 
+use crate::model::Name;
 use crate::model::group::Recogniser;
 use crate::model::group::source::{GroupSource, Mark, NoObject, Recognised, Told};
 
@@ -14,6 +15,23 @@ pub mod keys {
     pub const EXCLUSIVE: &str = "berth.dev/exclusive";
 }
 
+/// As long as the name of an object may be.
+const LONGEST_NAME: usize = 253;
+
+/// Whether an annotation may name a group. It is written into logs and kept for as long as the group is remembered.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.len() <= LONGEST_NAME && !text.contains(char::is_control)
+}
+
+/// What stands for the name of a group that is told that its own is none: such groups are let in nowhere.
+fn printable(name: Name) -> Name {
+    if is_name(&name) {
+        return name;
+    }
+    let short: String = name.chars().filter(|char| !char.is_control()).take(LONGEST_NAME / 4).collect();
+    short.as_str().into()
+}
+
 /// See [`super::Source::Annotation`].
 pub(super) struct Annotation;
 
@@ -25,10 +43,10 @@ impl GroupSource for Annotation {
     type Object = NoObject;
 
     fn recognise(pod: &Told<'_>, _: &Recogniser) -> Option<Recognised> {
-        let name = pod.annotations.text(keys::GROUP)?;
+        let name = printable(pod.annotations.text(keys::GROUP)?);
         // Size, index and topology are added to what any source says.
         Some(match pod.annotations.text(keys::SET) {
-            Some(set) => Recognised { index: Some(name), ..Recognised::named(set) },
+            Some(set) => Recognised { index: Some(name), ..Recognised::named(printable(set)) },
             None => Recognised::named(name),
         })
     }
