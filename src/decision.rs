@@ -107,6 +107,7 @@ impl Decision {
     /// for a rejection could evict pods for a place that may well be free.
     pub fn undecided(&self) -> Option<Undecided> {
         let cause = |(_, reason)| match reason {
+            Reason::GroupDomainUnknown => Some(Undecided::GroupDomainUnknown),
             Reason::GroupSizeUnknown => Some(Undecided::GroupSizeUnknown),
             Reason::MembersNotCreated => Some(Undecided::MembersNotCreated),
             Reason::MemberVolumeUnknown => Some(Undecided::MemberVolumeUnknown),

@@ -236,6 +236,10 @@ impl Undecided {
                 "A waiting member of the pod's group uses a claim that does not exist or is not bound yet.",
                 "Nothing, if it is about to be; otherwise `kubectl describe pvc`. kube-scheduler tries again after its backoff.",
             ),
+            Undecided::GroupDomainUnknown => entry(
+                "A member of the pod's group runs on a node that is gone or lacks the label of the required topology.",
+                "Nothing, if the node comes back or its pods are cleaned up; otherwise label the node or delete the member.",
+            ),
             Undecided::MemberGated => entry(
                 "A waiting member of the pod's group has a scheduling gate.",
                 "Find out who is to remove it. kube-scheduler tries again after its backoff.",

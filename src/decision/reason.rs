@@ -226,6 +226,8 @@ pub enum Undecided {
     CacheStale,
     /// Every node that is left depends on a placement or a node that is not known yet.
     PlacementUnknown,
+    /// A member of the pod's group is on a node of which nobody knows in which domain it is.
+    GroupDomainUnknown,
     /// How many members the pod's group has is not known yet.
     GroupSizeUnknown,
     /// What the rest of the pod's group will ask for is not known yet.
@@ -242,10 +244,11 @@ pub enum Undecided {
 
 impl Undecided {
     /// Every cause, for metrics that exist from the start and for the docs.
-    pub const ALL: [Undecided; 9] = [
+    pub const ALL: [Undecided; 10] = [
         Undecided::CacheNotSynced,
         Undecided::CacheStale,
         Undecided::PlacementUnknown,
+        Undecided::GroupDomainUnknown,
         Undecided::GroupSizeUnknown,
         Undecided::MembersNotCreated,
         Undecided::MemberVolumeUnknown,
@@ -258,7 +261,8 @@ impl Undecided {
     pub const fn may_last(self) -> bool {
         matches!(
             self,
-            Undecided::GroupSizeUnknown
+            Undecided::GroupDomainUnknown
+                | Undecided::GroupSizeUnknown
                 | Undecided::MembersNotCreated
                 | Undecided::MemberVolumeUnknown
                 | Undecided::MemberGated
@@ -274,6 +278,7 @@ impl Undecided {
             Undecided::GroupSizeUnknown => "GroupSizeUnknown",
             Undecided::MembersNotCreated => "MembersNotCreated",
             Undecided::MemberVolumeUnknown => "MemberVolumeUnknown",
+            Undecided::GroupDomainUnknown => "GroupDomainUnknown",
             Undecided::MemberGated => "MemberGated",
             Undecided::DecisionTimeout => "DecisionTimeout",
             Undecided::InternalError => "InternalError",

@@ -147,6 +147,10 @@ impl Policy for ReplicaGroup {
             match members.excess {
                 Some(excess) => Case::Refused(reasons::exceeding(excess)),
                 None if members.begins_without_size(question.pod) => Case::Refused(Reason::GroupSizeUnknown),
+                // Those whose node is gone are there, and may be where the others have to be.
+                None if members.begins_blindly() && !members.stranded.is_empty() => {
+                    Case::Refused(Reason::GroupDomainUnknown)
+                }
                 None if members.begins_blindly() => Case::Refused(Reason::MembersNotCreated),
                 None if members.begins_with_gates(question.pod, question.view) => {
                     Case::Refused(Reason::MemberGated)

@@ -73,7 +73,7 @@ fn a_late_bind_does_not_tear_the_group_apart() {
 #[test]
 fn members_whose_domain_nobody_can_tell_are_waited_for() {
     let members = group("g", 2);
-    let unknown = "a hard limit depends on a placement or node that is not known yet";
+    let unknown = "a member of the replica group runs on a node whose domain is not known";
     let stage = Scene::new().rack("a", 1).rack("b", 4).running(&members[0], "a-0").open();
     stage.see(&[unlabelled("a-0")]);
     assert!(stage.filter(&members[1])["Error"].to_string().contains(unknown));

@@ -107,6 +107,9 @@ pub const fn of_error(undecided: Undecided) -> &'static str {
         Undecided::MemberVolumeUnknown => {
             "berth: the volume of a member of the replica group is not known yet"
         }
+        Undecided::GroupDomainUnknown => {
+            "berth: a member of the replica group runs on a node whose domain is not known"
+        }
         Undecided::MemberGated => "berth: a member of the replica group is held back by a scheduling gate",
         Undecided::DecisionTimeout => "berth: the decision would have taken too long",
         Undecided::InternalError => "berth: internal error while deciding",
