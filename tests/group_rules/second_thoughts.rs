@@ -253,3 +253,18 @@ fn a_first_member_is_not_bound_to_a_node_that_was_moved_where_the_others_do_not_
     let answer = stage.try_bind(&members[0], &node);
     assert!(answer.contains("does not fit there as a whole"), "{answer}");
 }
+
+#[test]
+fn a_first_member_that_was_let_in_just_now_is_not_looked_at_again() {
+    for size in [1, 2, 4] {
+        let stage = Scene::new().rack("a", 4).open();
+        let members = group("g", size);
+        let unforeseen = |uid: &str, node: &str| {
+            let view = stage.verbs.store.view();
+            let entry = view.ledger().get(uid).expect("it is remembered");
+            berth::policy::replica_group::begins_unforeseen(&entry.pod, node, &view)
+        };
+        let node = stage.passing(&members[0]).pop().expect("a node");
+        assert!(!unforeseen("g-0", &node), "group of {size}");
+    }
+}
