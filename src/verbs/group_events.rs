@@ -19,7 +19,7 @@ use crate::ledger::Reservation;
 use crate::model::group::recognition::names_topology;
 use crate::model::{GroupKey, Membership, Pod};
 use crate::policy::may_be_sample;
-use crate::policy::replica_group::agreement;
+use crate::policy::replica_group::{agreement, survey};
 use crate::view::View;
 
 /// The same is not said again of a group for so long, unless it has been complete in between.
@@ -133,7 +133,10 @@ impl GroupEvents {
             if let Some((_, began)) = self.begun.remove(group) {
                 self.metrics.assembly.observe(began.elapsed().as_secs_f64());
             }
-            self.tell(membership, pod, State::Complete);
+            // All in place, but not together: the metric says so, and nobody is to be glad of it.
+            if !survey::is_split(pod, view) {
+                self.tell(membership, pod, State::Complete);
+            }
         }
     }
 

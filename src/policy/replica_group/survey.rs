@@ -60,6 +60,11 @@ pub fn groups(
     counts.map(|(_, label, count)| (label, count)).to_vec()
 }
 
+/// Whether members of a pod's group run in several domains of the topology that it requires.
+pub fn is_split(pod: &Pod, view: &View) -> bool {
+    pod.group.as_ref().is_some_and(|membership| state(&membership.group, pod, view) == GroupState::Split)
+}
+
 fn state(group: &GroupKey, pod: &Pod, view: &View) -> GroupState {
     let placed = view.placed_members(group).len();
     if placed == 0 {
@@ -127,4 +132,40 @@ fn free_percent(set: &HostSet<'_>, view: &View) -> i64 {
     let amounts = has.dimensions().filter(|(dimension, _)| *dimension != Dimension::EphemeralStorage);
     let all = amounts.map(|(dimension, has)| (has, used.amount(dimension))).filter(|(has, _)| *has > 0);
     all.map(percent).min().map_or(0, |least| i64::try_from(least).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::situation::{Situation, member};
+    use super::{GroupState, is_split, state};
+
+    #[test]
+    fn the_state_of_a_group_follows_from_where_its_members_are() {
+        let racks = || Situation::racks(&[("a", &[8, 8]), ("b", &[8])]);
+        let placed = |at: usize, node: &str| member("g", at, 2, 1).on(node).build();
+        for (name, situation, expected) in [
+            ("nobody is in place", racks().with(member("g", 0, 2, 1).build()), GroupState::Waiting),
+            (
+                "one is, and room is kept",
+                racks().with(placed(0, "a0")).with_reserved("g", &[("a1", 1)]),
+                GroupState::Placing,
+            ),
+            ("one is", racks().with(placed(0, "a0")), GroupState::Partial),
+            (
+                "both are, in one rack",
+                racks().with(placed(0, "a0")).with(placed(1, "a1")),
+                GroupState::Complete,
+            ),
+            (
+                "both are, in two racks",
+                racks().with(placed(0, "a0")).with(placed(1, "b0")),
+                GroupState::Split,
+            ),
+        ] {
+            let (view, pod) = (situation.with_domains(), member("g", 0, 2, 1).build());
+            let group = pod.group.clone().expect("a member").group.clone();
+            assert_eq!(state(&group, &pod, &view), expected, "{name}");
+            assert_eq!(is_split(&pod, &view), expected == GroupState::Split, "{name}");
+        }
+    }
 }
