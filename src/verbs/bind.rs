@@ -1,13 +1,11 @@
 //! Bind: the pod goes to its node.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Verbs;
 use super::off_loop::off_the_event_loop;
 use crate::cluster::binder::{BindError, BindOrder};
 use crate::config::Mode;
-use crate::decision::reason::REPLICA_GROUP;
 use crate::model::{Name, ObjectKey, Pod};
 use crate::policy::replica_group::{begins_unforeseen, breach};
 use crate::view::View;
@@ -42,8 +40,8 @@ impl Verbs {
         Ok(reply::bind(&result.map_or_else(|error| error.to_string(), |()| String::new())))
     }
 
-    /// Why a first member may not begin where nobody has let it in lately: its group would not fit there as a whole now. If that
-    /// cannot be told either, nobody but kube-scheduler knows better.
+    /// Why a first member may not begin where nobody has let it in lately: filter would not let it in now. If it would, room is
+    /// reserved for the others.
     fn breach_of_beginning(&self, order: &BindOrder) -> Option<&'static str> {
         let snapshot = self.store.snapshot();
         if snapshot.config().replica_groups.mode != Mode::Enforce {
@@ -53,12 +51,10 @@ impl Verbs {
         if !begins_unforeseen(pod, &order.node, snapshot.view()) {
             return None;
         }
-        let candidates = [Cow::Borrowed(&*order.node)];
-        let decision = off_the_event_loop(|| self.explain(pod.clone(), &candidates)).ok()?;
-        decision
-            .nearest_reason(REPLICA_GROUP)
-            .filter(|reason| reason.is_certain())
-            .map(|_| "by now the replica group does not fit there as a whole")
+        breach(pod, &order.node, snapshot.view()).or_else(|| {
+            let is_let_in = off_the_event_loop(|| self.lets_in(pod.clone(), &order.node));
+            (!is_let_in).then_some("by now the replica group would not be let in there")
+        })
     }
 
     /// Records what became of a binding.

@@ -1,17 +1,18 @@
 //! Filter: which nodes may be used. It may wait for the bind calls of other pods.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Verbs;
-use super::call::SchedulingCall;
+use super::call::{CalledPod, SchedulingCall};
 use super::decide::Consultation;
 use super::off_loop::{is_large, off_the_event_loop_if};
 use super::record::Outdated;
 use super::waiting::Patience;
 use crate::decision::Undecided;
 use crate::engine::Asked;
-use crate::model::Uid;
+use crate::model::{Pod, Uid};
 use crate::policy::Purpose;
 use crate::store::Snapshot;
 use crate::wire::{WireError, reply};
@@ -118,6 +119,29 @@ impl Verbs {
             Some(undecided) => reply::filter_error(undecided),
             None => reply::filter(candidates, &consulted.answer),
         }))
+    }
+
+    /// Decides once more about a pod whose attempt is long under way, and records it as for a call with this node alone. In doubt
+    /// the answer is no, and kube-scheduler tries the pod again; but while the cache is not to be trusted, nobody knows better than
+    /// it.
+    pub(super) fn lets_in(&self, pod: Arc<Pod>, node: &str) -> bool {
+        let _deciding = self.nominations.deciding();
+        let called = CalledPod::new(pod, &self.store.view());
+        let (candidates, began) = ([Cow::Borrowed(node)], Instant::now());
+        for _ in 0..MOST_DECISIONS {
+            let consultation = Consultation { purpose: Purpose::Filter, may_wait: false, began };
+            match self.consult(consultation, &called, &candidates, |asked: &Asked<'_>| asked.filter()) {
+                Ok(consulted) => {
+                    let passes = consulted.answer.passing() > 0;
+                    if self.record_filter(&called, &consulted, &candidates).is_ok() {
+                        return passes;
+                    }
+                }
+                Err(Undecided::CacheNotSynced | Undecided::CacheStale) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
     }
 
     fn filter_error(&self, call: &SchedulingCall<'_>, undecided: Undecided) -> Vec<u8> {

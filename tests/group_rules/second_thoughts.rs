@@ -237,7 +237,7 @@ fn a_first_member_whose_bind_call_comes_late_begins_only_where_the_others_still_
         }
         let answer = stage.try_bind(&members[0], &node);
         assert_eq!(answer == r#"{"Error":""}"#, expected, "{taken} nodes are taken: {answer}");
-        assert_eq!(answer.contains("does not fit there as a whole"), !expected, "{answer}");
+        assert_eq!(answer.contains("would not be let in there"), !expected, "{answer}");
     }
 }
 
@@ -251,7 +251,7 @@ fn a_first_member_is_not_bound_to_a_node_that_was_moved_where_the_others_do_not_
         "status": {"allocatable": {"cpu": "1", "pods": "110"}}});
     stage.see(&[moved]);
     let answer = stage.try_bind(&members[0], &node);
-    assert!(answer.contains("does not fit there as a whole"), "{answer}");
+    assert!(answer.contains("would not be let in there"), "{answer}");
 }
 
 #[test]
@@ -267,4 +267,35 @@ fn a_first_member_that_was_let_in_just_now_is_not_looked_at_again() {
         let node = stage.passing(&members[0]).pop().expect("a node");
         assert!(!unforeseen("g-0", &node), "group of {size}");
     }
+}
+
+#[test]
+fn a_first_member_that_comes_late_does_not_begin_elsewhere_than_another_is_on_its_way_to() {
+    let stage = Scene::new().rack("a", 2).rack("b", 2).open();
+    let members = group("g", 2);
+    let late = stage.passing(&members[0]).pop().expect("a node");
+    stage.wait(61);
+    stage.wait(61);
+    let rack = &late[..1];
+    let neighbour =
+        stage.nodes.iter().find(|node| node.starts_with(rack) && **node != late).expect("a neighbour");
+    stage.bind(&single("s"), neighbour);
+    let others = stage.passing(&members[1]);
+    assert!(others.len() == 2 && !others[0].starts_with(rack), "{others:?}");
+    let answer = stage.try_bind(&members[0], &late);
+    assert!(answer.contains("would not be let in there"), "{answer}");
+    assert_eq!(stage.place(&members[1]), Some(others[0].clone()));
+}
+
+#[test]
+fn a_first_member_that_comes_late_and_still_fits_has_room_kept_for_the_others() {
+    let stage = Scene::new().rack("a", 3).open();
+    let members = group("g", 3);
+    let late = stage.passing(&members[0]).pop().expect("a node");
+    stage.wait(61);
+    stage.wait(61);
+    assert_eq!(stage.kept(), (0, 0), "it was given up");
+    stage.bind(&members[0], &late);
+    assert_eq!(stage.kept(), (1, 2));
+    assert!(stage.passing(&single("thief")).is_empty());
 }

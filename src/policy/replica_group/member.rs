@@ -277,8 +277,8 @@ impl Member<'_, '_> {
         }
         // As far as the member that asks tells: kube-scheduler counts violated budgets for it alone.
         let violations = || self.question.evictions.iter().map(|candidate| candidate.budget_violations);
-        let least = violations().min().unwrap_or_default();
-        [least, i64::MAX].into_iter().find_map(|most| {
+        let (least, most) = (violations().min().unwrap_or_default(), violations().max().unwrap_or_default());
+        [least, most].into_iter().take(1 + usize::from(least < most)).find_map(|most| {
             let mut open = vec![false; self.question.view.host_numbers()];
             let possible = hosts.iter().zip(violations()).filter(|(_, violations)| *violations <= most);
             possible.filter_map(|(host, _)| *host).for_each(|host| open[host.index()] = true);

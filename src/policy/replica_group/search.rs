@@ -293,8 +293,11 @@ impl<'a> Search<'a> {
                 let mut plan = self.draw_up(&packing, candidate.domain, &problem);
                 plan.choice = (ranks.len(), rule);
                 // Room for whatever pods in flight may take must not use up what the namespace may have: rather wait for them.
+                // Where it is to be found out where to evict, nothing is reserved.
+                let is_followed =
+                    self.asking.is_some() && problem.assumption() != Assumption::LowerPriorityGone;
                 let has_too_many_spare_slots = self.is_beyond_limit(&plan) && !self.would_be_beyond_limit();
-                if self.asking.is_none() || !has_too_many_spare_slots {
+                if !is_followed || !has_too_many_spare_slots {
                     return Outcome::Found(Box::new(plan));
                 }
             }

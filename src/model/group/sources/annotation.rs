@@ -1,5 +1,7 @@
 //! Berth's own annotations, on pods of any kind.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use crate::model::Name;
 use crate::model::group::Recogniser;
 use crate::model::group::source::{GroupSource, Mark, NoObject, Recognised, Told};
@@ -29,7 +31,10 @@ fn printable(name: Name) -> Name {
         return name;
     }
     let short: String = name.chars().filter(|char| !char.is_control()).take(LONGEST_NAME / 4).collect();
-    short.as_str().into()
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    // Longer than the name of any group that is let in may be, so that it is none of those.
+    format!("{short:.<254}{:016x}", hasher.finish()).as_str().into()
 }
 
 /// See [`super::Source::Annotation`].
