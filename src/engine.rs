@@ -94,19 +94,40 @@ impl Engine {
     /// Lets every policy look at a question.
     pub fn prepare<'a>(&'a self, question: Question<'a>) -> Result<Asked<'a>, Unanswered> {
         let mut parts = Vec::with_capacity(self.policies.len());
-        for policy in &self.policies {
-            let prepare = || policy.prepare(&question);
+        let prepare = |policy: &'a dyn Policy, question: &Question<'a>| {
+            let prepare = || policy.prepare(question);
             let prepared = self.catching(question.purpose.label(), policy.name(), prepare)?;
             within(question.budget)?;
-            parts.extend(prepared.map(|prepared| Part { policy: &**policy, prepared }));
+            Ok(prepared.map(|prepared| Part { policy, prepared }))
+        };
+        for policy in &self.policies {
+            parts.extend(match policy.mode() {
+                Mode::Enforce => prepare(&**policy, &question)?,
+                Mode::Observe => {
+                    let prepared = prepare(&**policy, &question.for_observer());
+                    self.or_unobserved(&**policy, prepared).flatten()
+                }
+            });
         }
         Ok(Asked { engine: self, question, parts })
+    }
+
+    /// What a policy said whose answer is only counted. If it fails, that is counted, and nobody is held up.
+    fn or_unobserved<R>(&self, policy: &dyn Policy, answer: Result<R, Unanswered>) -> Option<R> {
+        if answer.is_err() {
+            self.metrics.unobserved.with_label_values(&[policy.name()]).inc();
+        }
+        answer.ok()
+    }
+
+    fn enforced(&self) -> impl Iterator<Item = &dyn Policy> {
+        self.policies.iter().map(|policy| &**policy).filter(|policy| policy.mode() == Mode::Enforce)
     }
 
     /// What the view must provide to work out what is owed to groups.
     pub fn owed_needs(&self, view: &View, groups: &[Arc<GroupKey>]) -> Result<Needs, Unanswered> {
         let mut needs = Needs::default();
-        for policy in &self.policies {
+        for policy in self.enforced() {
             needs.extend(self.catching("owed", policy.name(), || policy.owed_needs(view, groups))?);
         }
         Ok(needs)
@@ -115,7 +136,7 @@ impl Engine {
     /// What is owed to groups of which some members are in place.
     pub fn owed(&self, view: &View, groups: &[Arc<GroupKey>]) -> Result<Vec<Owed>, Unanswered> {
         let mut owed = Vec::new();
-        for policy in self.policies.iter().filter(|policy| policy.mode() == Mode::Enforce) {
+        for policy in self.enforced() {
             owed.extend(self.catching("owed", policy.name(), || policy.owed(view, groups))?);
         }
         Ok(owed)
@@ -124,7 +145,7 @@ impl Engine {
     /// What the view must provide to plan for a group ahead of time.
     pub fn plan_needs(&self, view: &View, group: &GroupKey) -> Result<Needs, Unanswered> {
         let mut needs = Needs::default();
-        for policy in &self.policies {
+        for policy in self.enforced() {
             needs.extend(self.catching("plan", policy.name(), || policy.plan_needs(view, group))?);
         }
         Ok(needs)
@@ -132,7 +153,7 @@ impl Engine {
 
     /// What would be reserved for a group of which all members wait, and nobody has been asked about.
     pub fn plan_ahead(&self, view: &View, group: &GroupKey) -> Result<Option<Reservation>, Unanswered> {
-        for policy in self.policies.iter().filter(|policy| policy.mode() == Mode::Enforce) {
+        for policy in self.enforced() {
             let planned = self.catching("plan", policy.name(), || policy.plan_ahead(view, group))?;
             if planned.is_some() {
                 return Ok(planned);
@@ -143,7 +164,7 @@ impl Engine {
 
     /// Whether such a plan, made on an earlier view, still has a slot for everybody.
     pub fn plan_holds(&self, view: &View, plan: &Reservation) -> Result<bool, Unanswered> {
-        for policy in self.policies.iter().filter(|policy| policy.mode() == Mode::Enforce) {
+        for policy in self.enforced() {
             if self.catching("plan", policy.name(), || policy.plan_holds(view, plan))? {
                 return Ok(true);
             }
@@ -186,7 +207,11 @@ impl<'a> Asked<'a> {
     pub fn needs(&self) -> Result<Needs, Unanswered> {
         let mut needs = Needs::default();
         for part in &self.parts {
-            needs.extend(self.catching(part, |prepared| prepared.needs())?);
+            let asked = self.catching(part, |prepared| prepared.needs());
+            needs.extend(match part.policy.mode() {
+                Mode::Enforce => asked?,
+                Mode::Observe => self.engine.or_unobserved(part.policy, asked).unwrap_or_default(),
+            });
         }
         Ok(needs)
     }
@@ -250,7 +275,7 @@ impl<'a> Asked<'a> {
     /// How good the candidates are, 0 to [`MAX_SCORE`].
     pub fn prioritize(&self) -> Result<Vec<i64>, Unanswered> {
         let mut scores = vec![0; self.question.candidates.len()];
-        for part in self.parts.iter().filter(|part| part.policy.mode() == Mode::Enforce) {
+        for part in self.parts_in(Mode::Enforce) {
             self.measure(part, |prepared| prepared.prioritize(&self.question, &mut scores))?;
         }
         for score in &mut scores {
@@ -276,22 +301,26 @@ impl<'a> Asked<'a> {
         let question = &Question { hosts: Some(&hosts), ..*question };
         let candidates = question.candidates.len();
         let mut decision = Decision::all_pass(candidates);
-        for part in &self.parts {
+        for part in self.parts_in(Mode::Enforce) {
             if question.may_wait && decision.is_to_wait() {
-                break;
+                return Ok(decision);
             }
-            match part.policy.mode() {
-                Mode::Enforce => self.measure(part, |prepared| prepared.filter(question, &mut decision))?,
-                Mode::Observe => {
-                    let mut observed = Decision::all_pass(candidates);
-                    // Nobody waits for the sake of what is only counted.
-                    let question = &Question { may_wait: false, ..*question };
-                    self.measure(part, |prepared| prepared.filter(question, &mut observed))?;
-                    decision.observe(&observed);
-                }
+            self.measure(part, |prepared| prepared.filter(question, &mut decision))?;
+        }
+        // Afterwards, so that they take nobody's time.
+        let question = &question.for_observer();
+        for part in self.parts_in(Mode::Observe) {
+            let mut observed = Decision::all_pass(candidates);
+            let answer = self.measure(part, |prepared| prepared.filter(question, &mut observed));
+            if self.engine.or_unobserved(part.policy, answer).is_some() {
+                decision.observe(&observed);
             }
         }
         Ok(decision)
+    }
+
+    fn parts_in(&self, mode: Mode) -> impl Iterator<Item = &Part<'a>> {
+        self.parts.iter().filter(move |part| part.policy.mode() == mode)
     }
 
     fn measure<R>(&self, part: &Part<'a>, ask: impl FnOnce(&dyn Prepared) -> R) -> Result<R, Unanswered> {
@@ -312,7 +341,10 @@ impl<'a> Asked<'a> {
     fn catching<R>(&self, part: &Part<'a>, ask: impl FnOnce(&dyn Prepared) -> R) -> Result<R, Unanswered> {
         let verb = self.question.purpose.label();
         let answer = self.engine.catching(verb, part.policy.name(), || ask(&*part.prepared))?;
-        within(self.question.budget)?;
+        within(match part.policy.mode() {
+            Mode::Enforce => self.question.budget,
+            Mode::Observe => self.question.observing,
+        })?;
         Ok(answer)
     }
 }

@@ -46,6 +46,8 @@ pub struct Question<'a> {
     pub may_nominate: bool,
     /// What the answer may cost.
     pub budget: &'a Budget,
+    /// What policies may cost in addition whose answer is only counted.
+    pub observing: &'a Budget,
 }
 
 /// The scale on which kube-scheduler takes scores from an extender.
@@ -78,8 +80,25 @@ impl<'a> Question<'a> {
     pub fn about(purpose: Purpose, pod: &'a Pod, candidates: &'a [Cow<'a, str>], view: &'a View) -> Self {
         let (detail, budget) = (Detail::Codes, Budget::unlimited());
         let (may_wait, may_nominate) = (false, false);
-        let (hosts, evictions) = (None, &[][..]);
-        Self { purpose, pod, candidates, hosts, evictions, view, detail, may_wait, may_nominate, budget }
+        let (hosts, evictions, observing) = (None, &[][..], budget);
+        Self {
+            purpose,
+            pod,
+            candidates,
+            hosts,
+            evictions,
+            view,
+            detail,
+            may_wait,
+            may_nominate,
+            budget,
+            observing,
+        }
+    }
+
+    /// The same, for a policy whose answer is only counted: nobody waits for its sake, and it has time of its own.
+    pub fn for_observer(self) -> Self {
+        Self { may_wait: false, budget: self.observing, ..self }
     }
 
     /// The host of each candidate; `None` for those that no watch shows.

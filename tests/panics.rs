@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use berth::config::Config;
+use berth::config::{Config, Mode};
 use berth::decision::{Decision, Reason};
 use berth::engine::{Engine, EngineMetrics, Policies};
 use berth::logging::{LogMetrics, Throttle};
@@ -21,11 +22,29 @@ use http_body_util::{BodyExt, Full};
 use hyper::Request;
 
 /// Does half of its work and then fails, as long as it is told to.
-struct Faulty(Arc<AtomicBool>);
+#[derive(Clone)]
+struct Faulty {
+    fails: Arc<AtomicBool>,
+    mode: Mode,
+    fault: Fault,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    Panics,
+    /// Uses up all the time that it has.
+    TakesTooLong,
+}
 
 impl Faulty {
     fn fail(&self) {
-        assert!(!self.0.load(Ordering::Relaxed), "a bug in a policy");
+        assert!(!self.fails.load(Ordering::Relaxed) || self.fault != Fault::Panics, "a bug in a policy");
+    }
+
+    fn dawdle(&self, question: &Question<'_>) {
+        if self.fault == Fault::TakesTooLong {
+            while question.budget.spend(1_000) {}
+        }
     }
 }
 
@@ -34,14 +53,19 @@ impl Policy for Faulty {
         "faulty"
     }
 
+    fn mode(&self) -> Mode {
+        self.mode
+    }
+
     fn prepare<'a>(&'a self, _: &Question<'a>) -> Option<Box<dyn Prepared + 'a>> {
-        Some(Box::new(Faulty(self.0.clone())))
+        Some(Box::new(self.clone()))
     }
 }
 
 impl Prepared for Faulty {
-    fn filter(&self, _: &Question<'_>, decision: &mut Decision) {
+    fn filter(&self, question: &Question<'_>, decision: &mut Decision) {
         decision.reject(0, Reason::SkewExceeded);
+        self.dawdle(question);
         self.fail();
     }
 
@@ -60,14 +84,17 @@ struct Served {
 
 impl Served {
     fn new() -> Self {
-        Self::with_metrics(&Registry::new().expect("a registry")).expect("metrics")
+        Self::with(Mode::Enforce, Fault::Panics, &Registry::new().expect("a registry")).expect("metrics")
     }
 
-    fn with_metrics(registry: &Registry) -> Result<Self, prometheus::Error> {
+    fn with(mode: Mode, fault: Fault, registry: &Registry) -> Result<Self, prometheus::Error> {
         let metrics = EngineMetrics::register(registry)?;
         let faulty = Arc::new(AtomicBool::new(true));
-        let policies: Policies = vec![Box::new(Faulty(faulty.clone()))];
-        let config = Config::default();
+        let policies: Policies = vec![Box::new(Faulty { fails: faulty.clone(), mode, fault })];
+        let mut config = Config::default();
+        if fault == Fault::TakesTooLong {
+            config.server.timeouts.decision.0 = Duration::from_millis(2);
+        }
         let engine = Engine::with_policies(policies, &config, metrics.clone());
         let store = Arc::new(Store::with_engine(config, engine, registry)?);
         let verbs = Verbs::over(store.clone(), registry)?;
@@ -142,4 +169,21 @@ async fn a_large_call_that_panics_off_the_event_loop_is_answered_too() {
     assert_eq!(served.panics("filter"), 1);
     served.faulty.store(false, Ordering::Relaxed);
     assert!(served.ask("/filter", &body).await.contains(r#""NodeNames":["b"]"#));
+}
+
+#[tokio::test]
+async fn a_policy_that_is_only_observed_holds_nobody_up() {
+    for fault in [Fault::Panics, Fault::TakesTooLong] {
+        let registry = Registry::new().expect("a registry");
+        let served = Served::with(Mode::Observe, fault, &registry).expect("metrics");
+        let filtered: serde_json::Value =
+            serde_json::from_str(&served.ask("/filter", NAMES).await).expect("JSON");
+        assert_eq!(filtered["Error"], "", "{filtered}");
+        assert_eq!(filtered["NodeNames"], serde_json::json!(["a", "b"]));
+        assert_eq!(served.ask("/prioritize", NAMES).await, BOTH);
+        assert_eq!(served.ask("/preempt", VICTIMS).await, KEPT);
+        // Of scores nothing is observed.
+        let page = String::from_utf8(registry.render()).expect("text");
+        assert!(page.contains(r#"berth_observed_undecided_total{policy="faulty"} 2"#), "{page}");
+    }
 }

@@ -37,6 +37,8 @@ pub struct EngineMetrics {
     pub nodes_rejected: IntCounterVec,
     /// Nodes that a policy in mode Observe would have rejected.
     pub(crate) observed_rejections: IntCounterVec,
+    /// Decisions that a policy in mode Observe failed to make.
+    pub(crate) unobserved: IntCounterVec,
     /// Nominated nodes that filter was asked about.
     pub(crate) nominated_nodes: IntCounterVec,
     /// Panics caught in a decision.
@@ -63,6 +65,11 @@ impl EngineMetrics {
                 "Candidate nodes that a policy in mode Observe would have rejected.",
                 &["policy", "reason"],
             )?,
+            unobserved: registry.counter(
+                "observed_undecided_total",
+                "Decisions that a policy in mode Observe did not make: they would have taken too long, or it panicked.",
+                &["policy"],
+            )?,
             nominated_nodes: registry.counter(
                 "nominated_node_total",
                 "Nominated nodes among the candidates of a filter call, by whether they still fit.",
@@ -83,6 +90,7 @@ impl EngineMetrics {
         for policy in policies {
             let verbs = ["filter", "prioritize", "preempt"];
             create_series(&self.decision_duration, verbs.map(|verb| [verb, policy]));
+            create_series(&self.unobserved, [[policy]]);
         }
     }
 }

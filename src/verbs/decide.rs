@@ -11,6 +11,7 @@ use super::Verbs;
 use super::call::CalledPod;
 use super::owed;
 use crate::cluster::freshness::NotReady;
+use crate::config::Mode;
 use crate::decision::{Decision, Detail, Undecided};
 use crate::engine::{Asked, Engine, Unanswered};
 use crate::model::Pod;
@@ -83,13 +84,15 @@ impl Verbs {
         answer: impl Fn(&Asked<'_>) -> Result<R, Unanswered>,
     ) -> Result<Consulted<R>, Undecided> {
         let now = Instant::now();
-        if self.rests.cover(called.pod(), now) {
+        // Where groups are only observed they hold nobody up.
+        let may_rest = self.store.snapshot().config().replica_groups.mode == Mode::Enforce;
+        if may_rest && self.rests.cover(called.pod(), now) {
             return Err(Undecided::DecisionTimeout);
         }
         // Of what is left when others have made room theirs meanwhile, nobody is to blame for taking too long.
         let has_all_the_time = now.duration_since(consultation.began) < BARELY_BEGUN;
         let consulted = self.consult_at_length(consultation, called, candidates, answer);
-        if has_all_the_time && consulted.as_ref().err() == Some(&Undecided::DecisionTimeout) {
+        if may_rest && has_all_the_time && consulted.as_ref().err() == Some(&Undecided::DecisionTimeout) {
             self.rests.begin(called.pod(), now.elapsed(), Instant::now());
         }
         consulted
@@ -104,7 +107,7 @@ impl Verbs {
     ) -> Result<Consulted<R>, Undecided> {
         let mut snapshot = self.store.snapshot();
         self.trust_cache(&snapshot)?;
-        let budget = budget(&snapshot, began);
+        let (budget, observing) = budgets(&snapshot, began);
         if purpose == Purpose::Filter && snapshot.view().may_hold_up_groups(&called.pod().uid) {
             // kube-scheduler has given up on the last attempt, whatever is answered now: groups that went short for it come
             // before the plan that it was a part of.
@@ -119,7 +122,8 @@ impl Verbs {
             let may_nominate =
                 purpose == Purpose::Filter && self.nominations.may_nominate(&pod, snapshot.config());
             let question = Question::about(purpose, &pod, candidates, view);
-            let question = Question { may_wait, may_nominate, budget: &budget, ..question };
+            let question =
+                Question { may_wait, may_nominate, budget: &budget, observing: &observing, ..question };
             match ask(engine, question, &answer)? {
                 Outcome::Answer(answer) => return Ok(Consulted { snapshot, pod, answer }),
                 // It is made once and kept up from then on. Everything is prepared again on what is published then.
@@ -141,10 +145,11 @@ impl Verbs {
         let (engine, mut view) = (snapshot.engine(), snapshot.view().clone());
         owed::update(&mut view, snapshot.config(), engine)?;
         let pod = CalledPod::new(pod, &view).seen_by(&view);
-        let budget = budget(&snapshot, Instant::now());
+        let (budget, observing) = budgets(&snapshot, Instant::now());
         loop {
             let question = Question::about(Purpose::Filter, &pod, candidates, &view);
-            let question = Question { detail: Detail::Facts, budget: &budget, ..question };
+            let question =
+                Question { detail: Detail::Facts, budget: &budget, observing: &observing, ..question };
             match ask(engine, question, |asked: &Asked<'_>| asked.filter())? {
                 Outcome::Answer(decision) => return Ok(decision),
                 Outcome::Lacks(needs) => view.provide(&needs),
@@ -158,9 +163,11 @@ impl Verbs {
     }
 }
 
-/// What a decision may cost that began then.
-fn budget(snapshot: &Snapshot, began: Instant) -> Budget {
-    Budget::until(began + snapshot.config().server.timeouts.decision.0)
+/// What a decision may cost that began then, and until when policies may go on that are only observed: those that are followed
+/// have at least half of the time.
+fn budgets(snapshot: &Snapshot, began: Instant) -> (Budget, Budget) {
+    let time = snapshot.config().server.timeouts.decision.0;
+    (Budget::until(began + time), Budget::until(began + time / 2))
 }
 
 /// Asks the policies as if the pod were nowhere. A pure function of the question.

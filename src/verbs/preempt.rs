@@ -30,7 +30,10 @@ impl Verbs {
                 self.record_undecided(called.key(), undecided);
                 // Filter would not let the member of such a group in whoever is evicted. In all other doubt every candidate
                 // stays: kube-scheduler's own choice is the fallback.
-                let is_in_vain = undecided == Undecided::DecisionTimeout && called.is_placed_with_its_group();
+                let is_followed = self.store.snapshot().config().replica_groups.mode == Mode::Enforce;
+                let is_in_vain = is_followed
+                    && undecided == Undecided::DecisionTimeout
+                    && called.is_placed_with_its_group();
                 let fate = if is_in_vain { Fate::Refused } else { Fate::Undecided };
                 (self.store.snapshot(), vec![fate; offered.len()])
             }
