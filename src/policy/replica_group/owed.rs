@@ -20,7 +20,7 @@ use super::search::{Outcome, Search, Settings};
 use crate::ledger::{Life, Reservation};
 use crate::model::{GroupKey, Pod};
 use crate::policy::{Budget, Owed};
-use crate::view::{Needs, View};
+use crate::view::{HostDomain, HostId, Needs, View};
 
 /// How often groups are put into another order, if not all find their slots.
 const ATTEMPTS: usize = 16;
@@ -99,7 +99,10 @@ fn is_dispersed(members: &Members<'_>, view: &View, settings: &Settings) -> bool
     let Outcome::Found(plan) = room(&members.membership.group, view, settings) else { return false };
     let slots = plan.reservation.slots.iter().filter_map(|slot| view.host_id(&slot.host));
     let placed = members.placed.iter().map(|placed| placed.host);
-    domains_of(placed.chain(slots), domains).len() != 1
+    let hosts: Vec<_> = placed.chain(slots).collect();
+    // A host in no such domain is not where the others are.
+    let is_outside = |host: &HostId| domains.of(*host) == HostDomain::MissingLabel;
+    hosts.iter().any(is_outside) || domains_of(hosts.into_iter(), domains).len() != 1
 }
 
 /// Which groups get all that they lack.
@@ -314,6 +317,30 @@ mod tests {
             ),
         ] {
             assert_eq!(owed_to_g(&situation).as_deref(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn who_is_not_where_it_would_like_to_be_chooses_last() {
+        let unlabelled = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"a1","labels":{"example.com/rack":"a"}},
+            "status":{"allocatable":{"cpu":"6","pods":"110"}}}"#;
+        let placed = |group: &str, at: usize, host: &str| {
+            let preferring = member(group, at, 2, 3);
+            preferring.annotation("berth.dev/preferred-topology", "kubernetes.io/hostname").on(host).build()
+        };
+        // Whatever they are called.
+        for (outside, inside) in [("g", "h"), ("h", "g")] {
+            let situation = Situation::racks(&[("a", &[6])]).with_object(unlabelled);
+            let situation = situation.with(placed(outside, 0, "a1")).with(placed(inside, 0, "a0"));
+            let key = |group: &str| member(group, 0, 2, 3).build().group.expect("a member").group.clone();
+            let owed = to_groups(&situation.with_domains(), &situation.settings, &[key("g"), key("h")]);
+            let host_of = |group: &str| {
+                owed.iter().find_map(|owed| match owed {
+                    Owed::Room(room) if room.group == key(group) => Some(room.slots[0].host.to_string()),
+                    _ => None,
+                })
+            };
+            assert_eq!((host_of(inside).as_deref(), host_of(outside).as_deref()), (Some("a0"), Some("a1")));
         }
     }
 
