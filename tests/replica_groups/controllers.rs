@@ -228,7 +228,7 @@ impl World<'_> {
             if part.index >= size {
                 self.delete(&uid, true);
             } else {
-                self.show_pod(&uid);
+                self.show_resized_pod(&uid);
             }
         }
     }

@@ -40,16 +40,28 @@ pub struct About {
     pub group: Option<usize>,
     /// It leaves, or is gone.
     pub is_loss: bool,
+    /// Its group has another size from now on.
+    pub is_resize: bool,
 }
 
 impl About {
     pub fn of(pod: &Pod, is_loss: bool) -> Self {
         let group = pod.part.as_ref().map(|part| part.group);
-        Self { uid: pod.uid.clone(), name: pod.name.clone(), group, is_loss }
+        Self { uid: pod.uid.clone(), name: pod.name.clone(), group, is_loss, is_resize: false }
+    }
+
+    pub fn of_resized(pod: &Pod) -> Self {
+        Self { is_resize: true, ..Self::of(pod, false) }
     }
 
     pub fn of_volume(claim: &Claim) -> Self {
-        Self { uid: String::new(), name: claim.name.clone(), group: claim.group, is_loss: false }
+        Self {
+            uid: String::new(),
+            name: claim.name.clone(),
+            group: claim.group,
+            is_loss: false,
+            is_resize: false,
+        }
     }
 }
 
@@ -127,6 +139,11 @@ impl Watch {
     /// Whether Berth takes a member of the group to be there that is not.
     pub fn hides_loss_of(&self, group: usize) -> bool {
         self.pods_under_way().any(|about| about.group == Some(group) && about.is_loss)
+    }
+
+    /// Whether Berth takes the group to have as many members as it once had.
+    pub fn hides_size_of(&self, group: usize) -> bool {
+        self.pods_under_way().any(|about| about.group == Some(group) && about.is_resize)
     }
 
     /// Whether there is anything about the group's pods that Berth does not know.

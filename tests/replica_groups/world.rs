@@ -178,9 +178,18 @@ impl<'a> World<'a> {
     /// Tells Berth of a pod, in time.
     pub fn show_pod(&mut self, uid: &str) {
         let pod = &self.truth.pods[uid];
-        let event = Event::Shown(ObjectKind::Pod, objects::pod(pod, &self.truth).to_string());
-        let about = Some(About::of(pod, pod.leaving || pod.finished));
-        self.tell(News { since: self.now, event, about });
+        self.tell_of(uid, About::of(pod, pod.leaving || pod.finished));
+    }
+
+    /// A member that says how many they are from now on.
+    pub fn show_resized_pod(&mut self, uid: &str) {
+        self.tell_of(uid, About::of_resized(&self.truth.pods[uid]));
+    }
+
+    fn tell_of(&mut self, uid: &str, about: About) {
+        let event =
+            Event::Shown(ObjectKind::Pod, objects::pod(&self.truth.pods[uid], &self.truth).to_string());
+        self.tell(News { since: self.now, event, about: Some(about) });
     }
 
     pub fn remove_pod(&mut self, uid: &str) {

@@ -112,7 +112,8 @@ impl World<'_> {
                 let all = self.truth.members(part.group).count() >= self.truth.groups[part.group].size;
                 // A group begins only when all its members have been seen.
                 let begun = self.has_begun(part.group);
-                begun && !set.is_uniform() && (!all || self.watch.hides(part.group))
+                let unknown = begun && !set.is_uniform() && (!all || self.watch.hides(part.group));
+                unknown || self.watch.hides_size_of(part.group)
             }
         };
         unseen || self.watch.hides_loss_of(part.group) || self.watch.hides_volumes_of(part.group)
