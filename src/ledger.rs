@@ -195,8 +195,8 @@ impl Ledger {
 
     /// A member of a group is where it was to be.
     pub fn arrived(&mut self, group: &GroupKey) {
-        let all_seated = self.reservations.of(group).is_some_and(|kept| kept.missing == 0);
-        if all_seated && !self.has_member_of(group) {
+        let all_placed = self.reservations.of(group).is_some_and(|kept| kept.missing == 0);
+        if all_placed && !self.has_member_of(group) {
             self.reservations.settle(group);
         }
     }

@@ -110,7 +110,7 @@ fn status_of<'a>(container: &ContainerObject, status: &'a PodStatus) -> Option<&
     init.chain(others).find(|status| status.name.as_deref().unwrap_or_default() == name)
 }
 
-/// During a resize the largest of what is wished for, granted and in force counts. A wish that cannot be granted does
+/// During a resize the largest of what is requested, granted and in force counts. A request that cannot be granted does
 /// not.
 fn largest<'a>(
     status: &PodStatus,

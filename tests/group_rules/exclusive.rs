@@ -108,7 +108,7 @@ fn leader_worker_sets_and_job_sets_ask_for_it_with_annotations_of_their_own() {
 }
 
 #[test]
-fn a_group_without_wishes_stays_out_as_well() {
+fn a_group_without_a_topology_stays_out_as_well() {
     let stage = Scene::new().rack("a", 4).rack("b", 4).open();
     let alone = of_set("g", "s", "Cluster");
     let taken = stage.place_all(&alone)[0].clone().expect("a place");

@@ -114,7 +114,7 @@ fn what_is_kept_is_worked_out_anew_after_a_restart() {
 }
 
 #[test]
-fn an_attempt_that_failed_after_filter_keeps_its_seat() {
+fn an_attempt_that_failed_after_filter_keeps_its_slot() {
     let stage = Scene::new().rack("a", 4).open();
     let members = group("g", 4);
     for _ in 0..3 {
@@ -150,7 +150,7 @@ fn a_group_that_does_not_fit_any_more_keeps_no_room() {
 }
 
 #[test]
-fn the_last_member_has_its_seat_until_it_is_really_there() {
+fn the_last_member_has_its_slot_until_it_is_really_there() {
     let stage = Scene::new().rack("a", 3).open();
     let members = group("g", 3);
     stage.place_all(&members[..2]);
@@ -173,7 +173,7 @@ fn the_last_member_has_its_seat_until_it_is_really_there() {
 }
 
 #[test]
-fn a_pod_under_way_to_a_host_with_seats_counts_there_for_the_next() {
+fn a_pod_under_way_to_a_host_with_slots_counts_there_for_the_next() {
     // Two places are free beside the slot; the first single pod may be on its way to one of them.
     let stage = Scene::new().rack_of("a", 1, &json!({"cpu": "4"}), &json!({})).rack("b", 1).open();
     let members = group("g", 2);
@@ -185,7 +185,7 @@ fn a_pod_under_way_to_a_host_with_seats_counts_there_for_the_next() {
 }
 
 #[test]
-fn seats_keep_others_away_that_their_members_will_not_be_beside() {
+fn slots_keep_others_away_that_their_members_will_not_be_beside() {
     let alone = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
         {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "x"}}}]}});
     let picky = |pod| with_spec(crate::scene::labelled(pod, "app", "x"), "affinity", alone.clone());

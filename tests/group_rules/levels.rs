@@ -58,7 +58,7 @@ fn a_rack_that_was_left_for_lack_of_room_is_not_left_further() {
 
 #[test]
 fn preferred_alone_falls_back_to_the_cluster_and_still_goes_whole() {
-    let wish = |pods| {
+    let preferring = |pods| {
         all_annotated(
             all_annotated(pods, "berth.dev/required-topology", ""),
             "berth.dev/preferred-topology",
@@ -66,11 +66,11 @@ fn preferred_alone_falls_back_to_the_cluster_and_still_goes_whole() {
         )
     };
     let stage = Scene::new().rack("a", 3).rack("b", 2).open();
-    assert_eq!(stage.place_all(&wish(group("g", 2))), vec![Some("b".to_owned()); 2]);
-    let (_, reasons) = stage.reasons(&wish(group("h", 4))[0]);
+    assert_eq!(stage.place_all(&preferring(group("g", 2))), vec![Some("b".to_owned()); 2]);
+    let (_, reasons) = stage.reasons(&preferring(group("h", 4))[0]);
     assert_eq!(reasons, ["replica group does not fit as a whole into the cluster"]);
     let stage = Scene::new().rack("a", 3).rack("b", 2).open();
-    assert_eq!(stage.place_all(&wish(group("g", 5))).into_iter().flatten().count(), 5);
+    assert_eq!(stage.place_all(&preferring(group("g", 5))).into_iter().flatten().count(), 5);
 }
 
 #[test]
@@ -125,14 +125,14 @@ fn groups_that_only_prefer_a_rack_are_spread_over_zones_too() {
     let scene = zones.iter().fold(Scene::new(), |scene, (zone, rack, nodes)| {
         scene.rack_of(rack, *nodes, &cpu, &json!({ZONE: zone}))
     });
-    let wish = |name: &str| {
+    let preferring = |name: &str| {
         let pods = all_annotated(group(name, 2), "berth.dev/required-topology", "");
         let pods = all_annotated(pods, "berth.dev/preferred-topology", "example.com/rack");
         all_annotated(pods, "berth.dev/group-set", "s")
     };
     let stage = scene.open();
-    let places =
-        ["a", "b"].map(|name| stage.place_all(&wish(name))[0].clone().expect("a place")[..1].to_owned());
+    let places = ["a", "b"]
+        .map(|name| stage.place_all(&preferring(name))[0].clone().expect("a place")[..1].to_owned());
     assert_eq!(places, ["x", "y"]);
 }
 

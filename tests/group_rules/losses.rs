@@ -61,7 +61,7 @@ fn a_domain_is_left_when_nobody_runs_there_any_more() {
 }
 
 #[test]
-fn a_node_that_is_lost_takes_its_seat_with_it() {
+fn a_node_that_is_lost_takes_its_slot_with_it() {
     let stage = Scene::new().rack("a", 5).open();
     let members = group("g", 4);
     let first = stage.place(&members[0]).expect("a place");

@@ -133,7 +133,7 @@ fn annotations_that_make_no_sense_are_said_out_loud() {
 }
 
 #[test]
-fn a_group_without_wishes_is_placed_one_by_one() {
+fn a_group_without_a_topology_is_placed_one_by_one() {
     let stage = Scene::new().rack("a", 1).rack("b", 1).open();
     let members = all_annotated(group("g", 4), "berth.dev/required-topology", "");
     assert_eq!(stage.passing(&members[0]).len(), 2);

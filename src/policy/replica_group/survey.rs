@@ -45,9 +45,10 @@ pub fn groups(
     let placed = view.placed_groups().filter_map(|(group, mut pods)| Some((group, pods.next()?)));
     let waiting = view.waiting_groups().filter_map(|(group, mut pods)| Some((group, pods.next()?)));
     let unplaced = waiting.filter(|(group, _)| view.placed_members(group).len() == 0);
-    let wish = |pod: &Pod| pod.group.as_ref().is_some_and(|membership| membership.has_topology_request());
+    let has_request =
+        |pod: &Pod| pod.group.as_ref().is_some_and(|membership| membership.has_topology_request());
     let mut counts = STATES.map(|(state, label)| (state, label, 0));
-    for (group, pod) in placed.chain(unplaced).filter(|(_, pod)| wish(pod)) {
+    for (group, pod) in placed.chain(unplaced).filter(|(_, pod)| has_request(pod)) {
         let state = match state(group, pod, view) {
             GroupState::Placing | GroupState::Partial if is_wedged(group) => GroupState::Wedged,
             state => state,

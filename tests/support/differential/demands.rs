@@ -42,7 +42,7 @@ fn affinity(rng: &mut Rng) -> Value {
         node.insert("requiredDuringSchedulingIgnoredDuringExecution".to_owned(), required);
     }
     if rng.chance(15) {
-        // A wish is no demand.
+        // A preference is no demand.
         let preferred = json!([{"weight": 5, "preference": {"matchExpressions": [expression(rng)]}}]);
         node.insert("preferredDuringSchedulingIgnoredDuringExecution".to_owned(), preferred);
     }

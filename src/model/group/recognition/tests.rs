@@ -65,7 +65,7 @@ fn a_source_that_is_switched_off_is_not_heard() {
 }
 
 #[test]
-fn sizes_indexes_and_wishes_of_each_source() {
+fn sizes_indexes_and_topologies_of_each_source() {
     let limits = ExclusiveLimits { widest: Scope::Cluster, by_namespace: Vec::new() };
     let recogniser = Recogniser { exclusive_limits: limits, ..Recogniser::default() };
     let member = |labels: &[(&str, &str)], annotations: &[(&str, &str)]| {
@@ -128,7 +128,7 @@ fn sizes_indexes_and_wishes_of_each_source() {
 }
 
 #[test]
-fn rules_and_default_wishes_of_the_operator() {
+fn rules_and_default_topologies_of_the_operator() {
     let requiring = |key: &str| TopologyRequest { required: Some(key.into()), ..TopologyRequest::default() };
     let audience =
         |namespace: &str| Audience { namespaces: vec![namespace.into()], pods: Selector::default() };

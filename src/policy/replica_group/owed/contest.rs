@@ -66,14 +66,14 @@ impl<'a> Contender<'a> {
         Some(Self { group, hosts })
     }
 
-    fn competes_for(&self, ground: &[bool]) -> bool {
-        self.hosts.is_none_or(|hosts| hosts.iter().any(|host| ground[host.index()]))
+    fn competes_for(&self, contested: &[bool]) -> bool {
+        self.hosts.is_none_or(|hosts| hosts.iter().any(|host| contested[host.index()]))
     }
 
-    fn spread_over(&self, ground: &mut [bool]) {
+    fn spread_over(&self, contested: &mut [bool]) {
         match self.hosts {
-            Some(hosts) => hosts.iter().for_each(|host| ground[host.index()] = true),
-            None => ground.fill(true),
+            Some(hosts) => hosts.iter().for_each(|host| contested[host.index()] = true),
+            None => contested.fill(true),
         }
     }
 }
@@ -99,16 +99,16 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
     let view = &provided;
     let mut all: Vec<_> = all.into_iter().filter_map(|group| Contender::new(group, view)).collect();
 
-    let mut ground = vec![false; view.host_numbers()];
+    let mut contested = vec![false; view.host_numbers()];
     let mut contenders = Vec::new();
     let is_short = |contender: &Contender<'_>| division.short.contains(contender.group);
     let mut joining: Vec<Contender<'_>> = all.extract_if(.., |contender| is_short(contender)).collect();
     while !joining.is_empty() {
         for contender in &joining {
-            contender.spread_over(&mut ground);
+            contender.spread_over(&mut contested);
         }
         contenders.append(&mut joining);
-        joining = all.extract_if(.., |contender| contender.competes_for(&ground)).collect();
+        joining = all.extract_if(.., |contender| contender.competes_for(&contested)).collect();
     }
     if contenders.len() > MOST_CONTENDERS {
         return division;
@@ -125,12 +125,12 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
     // All at once: what is provided later may take the place of what was before.
     blank.provide(&needs);
     // A plan of which nobody has a place yet gives way to who has begun.
-    let on_ground = |group: &&Arc<GroupKey>| {
+    let on_contested_hosts = |group: &&Arc<GroupKey>| {
         let slots = reservations.of(group).into_iter().flat_map(|kept| &kept.slots);
         let mut hosts = slots.filter_map(|slot| view.host_id(&slot.host));
-        hosts.any(|host| ground[host.index()]) && !view.ledger().has_member_of(group)
+        hosts.any(|host| contested[host.index()]) && !view.ledger().has_member_of(group)
     };
-    let plans: Vec<_> = plans.into_iter().filter(on_ground).cloned().collect();
+    let plans: Vec<_> = plans.into_iter().filter(on_contested_hosts).cloned().collect();
     let order: Vec<_> = contenders.iter().map(|members| members.membership.group.clone()).collect();
     for group in order.iter().chain(&plans) {
         blank.release(group);
