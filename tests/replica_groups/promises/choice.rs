@@ -64,14 +64,16 @@ impl World<'_> {
         (0..self.truth.groups.len()).filter(of_set).filter(is_there).count()
     }
 
-    /// Nothing is under way, Berth knows everything, and nobody else has a claim.
+    /// Nothing is under way, Berth knows everything, and nobody else has a claim: neither by what this Berth has offered nor
+    /// by what the other one has, which may be asked again.
     pub fn is_calm_around(&self, group: usize) -> bool {
         let groups = 0..self.truth.groups.len();
+        let offers_elsewhere = self.standby.iter().flat_map(|other| other.offers.values());
         self.watch.is_empty()
             && !self.room_was_kept
             && self.attempts.is_empty()
             && !self.is_hostile_tenant_there()
-            && self.offers.values().all(|since| *since + TTL <= self.now)
+            && self.offers.values().chain(offers_elsewhere).all(|since| *since + TTL <= self.now)
             && groups.clone().all(|other| other == group || self.is_at_rest(other))
             && groups
                 .clone()
