@@ -65,6 +65,9 @@ pub enum Purpose {
 }
 
 impl Purpose {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Purpose; 3] = [Purpose::Filter, Purpose::Prioritize, Purpose::Preempt];
+
     /// The name of the verb in metrics.
     pub const fn label(self) -> &'static str {
         match self {

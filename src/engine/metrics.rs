@@ -1,9 +1,13 @@
 //! What is measured of decisions.
 
-use prometheus::{HistogramVec, IntCounterVec};
+use prometheus::{Histogram, HistogramVec, IntCounterVec};
 
 use crate::decision::{Nominated, Reason};
 use crate::metrics::{Registry, create_series};
+use crate::policy::Purpose;
+
+/// Where the time of a policy is counted, by purpose.
+pub(crate) type Timers = [Histogram; Purpose::ALL.len()];
 
 /// From a microsecond, for a policy that has nothing to say, to twice the time that a decision has unless told otherwise.
 const DECISION_SECONDS: &[f64] = &[
@@ -85,12 +89,9 @@ impl EngineMetrics {
         Ok(metrics)
     }
 
-    /// Creates the series of these policies.
-    pub(crate) fn create_series_of(&self, policies: impl Iterator<Item = &'static str>) {
-        for policy in policies {
-            let verbs = ["filter", "prioritize", "preempt"];
-            create_series(&self.decision_duration, verbs.map(|verb| [verb, policy]));
-            create_series(&self.unobserved, [[policy]]);
-        }
+    /// Creates the series of a policy, and tells where its time is counted.
+    pub(crate) fn create_series_of(&self, policy: &'static str) -> Timers {
+        create_series(&self.unobserved, [[policy]]);
+        Purpose::ALL.map(|purpose| self.decision_duration.with_label_values(&[purpose.label(), policy]))
     }
 }
