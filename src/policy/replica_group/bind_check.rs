@@ -7,9 +7,15 @@ use std::sync::Arc;
 
 use super::agreement::claim;
 use super::host_set::most_common;
+use super::members::Members;
 use super::other_groups::Exclusion;
+use crate::ledger::Entry;
 use crate::model::{GroupKey, Membership, Name, Pod};
+use crate::policy::Budget;
 use crate::view::{HostDomain, View};
+
+/// What it may cost to find out who is still to come, in steps. Whoever costs more is looked at again.
+const STEPS: u64 = 100_000;
 
 /// Why a bind would break what groups are promised, if it would.
 pub fn breach(pod: &Pod, node: &str, view: &View) -> Option<&'static str> {
@@ -25,18 +31,35 @@ pub fn breach(pod: &Pod, node: &str, view: &View) -> Option<&'static str> {
 }
 
 /// Whether a member would be the first of its group in place, and nobody has decided lately that it may begin on this node: its
-/// attempt took longer than it is remembered, the node has changed domains since, or another Berth was asked. Then nobody has
-/// kept room for the others, and the group has to be looked at again.
+/// attempt took longer than it is remembered, the node has changed domains since, or another Berth was asked; or what was kept
+/// for the others has been given up since, for whatever cause. Then the group has to be looked at again.
 pub fn begins_unforeseen(pod: &Pod, node: &str, view: &View) -> bool {
     let Some(membership) = pod.group.as_ref().filter(|_| pod.is_placed_with_its_group()) else {
         return false;
     };
-    let is_foreseen = view.ledger().get(&pod.uid).is_some_and(|entry| match &entry.domain {
+    let mut others = view.placed_members(&membership.group).filter(|member| member.uid != pod.uid);
+    let is_first = others.next().is_none();
+    is_first && !view.ledger().get(&pod.uid).is_some_and(|entry| is_foreseen(entry, pod, node, view))
+}
+
+/// Whether a first member comes to the domain that it was let into, and finds there what was kept for the others then. A
+/// reservation has a time of its own: it runs from the first attempt on, and may be shorter than attempts are remembered.
+fn is_foreseen(entry: &Entry, pod: &Pod, node: &str, view: &View) -> bool {
+    let Some(membership) = pod.group.as_ref() else { return true };
+    let is_let_in = match &entry.domain {
         Some((key, value)) => view.node(node).is_none_or(|node| node.labels.get(key) == Some(value)),
         None => membership.topology.required.is_none(),
-    });
-    let mut others = view.placed_members(&membership.group).filter(|member| member.uid != pod.uid);
-    !is_foreseen && others.next().is_none()
+    };
+    let kept = view.ledger().reservations().of(&membership.group);
+    let is_room_kept = kept.is_some_and(|kept| kept.domain == entry.domain);
+    is_let_in && (is_room_kept || !has_others_to_come(pod, view))
+}
+
+/// Whether the group of a first member lacks more than this one, as far as is known.
+fn has_others_to_come(pod: &Pod, view: &View) -> bool {
+    let budget = Budget::of_steps(STEPS);
+    let members = Members::of(pod, view, &budget).filter(|members| members.excess.is_none());
+    budget.is_spent() || members.is_none_or(|members| members.missing() > 1)
 }
 
 /// Whether a member on this node would be the first of its group in a domain where one of another group is, and one of both
