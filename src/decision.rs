@@ -34,6 +34,8 @@ pub struct Effects {
     /// The slots that have to be reserved for the pod's group, if that is to change; without slots, nothing is
     /// reserved any more.
     pub reservation: Option<Reservation>,
+    /// The topology key and the value of the domain that the subgroup of the pod comes to, if it is in one.
+    pub subgroup_domain: Option<(Name, Name)>,
     /// Pods whose bind calls are about to come and would settle what is uncertain.
     pub awaited: Vec<Uid>,
     /// The node that the pod is to be nominated to: it would do, and is not among the candidates.
@@ -126,6 +128,11 @@ impl Decision {
     /// The answer holds only if these slots are reserved for the pod's group.
     pub fn reserve(&mut self, reservation: Reservation) {
         self.effects.reservation = Some(reservation);
+    }
+
+    /// All candidates that pass are in this domain, and it is the one of the pod's subgroup from now on.
+    pub fn bring_subgroup_to(&mut self, topology: Name, domain: Name) {
+        self.effects.subgroup_domain = Some((topology, domain));
     }
 
     /// This node would do, and is not among the candidates: the pod is to be nominated to it.

@@ -69,6 +69,8 @@ pub struct Entry {
     /// The domain that its group was to be in when it was let in: a topology key and its value. `None` if there was none, or
     /// if nodes have changed domains since.
     pub domain: Option<(Name, Name)>,
+    /// The same of its subgroup.
+    pub subgroup_domain: Option<(Name, Name)>,
     /// Whether somebody already waited for its bind call in vain. It may come late (volumes, permits) or never, and
     /// is not worth waiting for again.
     pub overdue: bool,
@@ -221,6 +223,7 @@ impl Ledger {
         let entry = Entry {
             phase,
             domain: group.and_then(|kept| kept.domain.clone()),
+            subgroup_domain: None,
             overdue: false,
             prior_failure: pod.failed_attempt,
             is_watch_behind: pod.failed_attempt.is_some(),
@@ -230,6 +233,13 @@ impl Ledger {
         self.entries.insert(pod.uid.clone(), entry).map(|_| DropCause::Refiltered)
     }
 
+    /// Filter has brought the subgroup of a pod to a domain.
+    pub fn bring_subgroup_to(&mut self, uid: &str, domain: (Name, Name)) {
+        if let Some(entry) = self.entries.get_mut(uid) {
+            entry.subgroup_domain = Some(domain);
+        }
+    }
+
     /// Filter found no node for the pod, so whatever was decided before is void.
     pub fn withdraw(&mut self, uid: &str) -> Option<DropCause> {
         self.entries.remove(uid).map(|_| DropCause::Refiltered)
@@ -237,8 +247,9 @@ impl Ledger {
 
     /// Nodes have changed domains: who was let in before may come to another one.
     pub fn forget_domains(&mut self) {
-        for (_, entry) in self.entries.iter_mut().filter(|(_, entry)| entry.domain.is_some()) {
-            entry.domain = None;
+        let is_bound_for_one = |entry: &Entry| entry.domain.is_some() || entry.subgroup_domain.is_some();
+        for (_, entry) in self.entries.iter_mut().filter(|(_, entry)| is_bound_for_one(entry)) {
+            (entry.domain, entry.subgroup_domain) = (None, None);
         }
     }
 
@@ -268,9 +279,17 @@ impl Ledger {
         } else {
             let overdue = false;
             let prior_failure = pod.failed_attempt;
-            let domain = None;
-            let entry =
-                Entry { phase, domain, overdue, prior_failure, is_watch_behind: false, deadline, pod };
+            let (domain, subgroup_domain, is_watch_behind) = (None, None, false);
+            let entry = Entry {
+                phase,
+                domain,
+                subgroup_domain,
+                overdue,
+                prior_failure,
+                is_watch_behind,
+                deadline,
+                pod,
+            };
             self.entries.insert(entry.pod.uid.clone(), entry);
         }
     }

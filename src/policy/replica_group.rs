@@ -16,6 +16,7 @@
 //!   packing        phase two: a host for every missing member of one domain
 //!     node_order     which node is next
 //!     subgroups      each subgroup in a domain of its own
+//!     subgroup_homes where subgroups are, or are on their way to
 //!   search         both phases, over the domains that are possible
 //!     host_set       domains, and domains within domains
 //!     other_groups   exclusive domains, groups of the same set
@@ -71,6 +72,7 @@ mod search;
 mod siblings;
 #[cfg(test)]
 mod situation;
+mod subgroup_homes;
 mod subgroups;
 pub mod survey;
 

@@ -131,6 +131,9 @@ impl Verbs {
                 view.reserve(reservation.clone(), owed::life(config));
             }
             dropped.extend(view.offer(pod, offer, config.server.ledger_ttl.0));
+            if let Some(domain) = &effects.subgroup_domain {
+                view.bring_subgroup_to(&pod.uid, domain.clone());
+            }
             dropped
         });
         outcome

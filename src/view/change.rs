@@ -71,6 +71,11 @@ impl View {
         .collect()
     }
 
+    /// By what filter answered, the subgroup of a pod comes to the domain of this value of a topology key.
+    pub fn bring_subgroup_to(&mut self, uid: &str, domain: (Name, Name)) {
+        self.ledger.bring_subgroup_to(uid, domain);
+    }
+
     /// Room is to be kept for the members of a group.
     ///
     /// It was worked out a moment ago: members that got a place since then have consumed theirs already.

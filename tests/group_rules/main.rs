@@ -19,6 +19,7 @@ mod scene;
 mod second_thoughts;
 mod seen;
 mod shapes;
+mod subgroups;
 mod topologies_said;
 mod unseen;
 mod whole;

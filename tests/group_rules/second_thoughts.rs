@@ -242,6 +242,47 @@ fn a_first_member_whose_bind_call_comes_late_begins_only_where_the_others_still_
 }
 
 #[test]
+fn a_first_member_is_looked_at_again_if_only_the_room_for_the_others_has_been_given_up() {
+    // How long each attempt goes before the next step; what is reserved is reserved at the first one, for 60 seconds by default.
+    for (name, settings, attempts, last) in [
+        ("room is kept for a shorter time than attempts are remembered", "{reservationTtl: 5s}", &[][..], 6),
+        ("a second attempt does not make room be kept for longer", "{}", &[45], 16),
+    ] {
+        for (taken, expected) in [(0, true), (3, false)] {
+            let stage = Scene::new().settings(settings).rack("a", 4).open();
+            let members = group("g", 4);
+            let mut node = stage.passing(&members[0]).pop().expect("a node");
+            for seconds in attempts {
+                stage.wait(*seconds);
+                node = stage.passing(&members[0]).pop().expect("a node");
+            }
+            stage.wait(last);
+            assert_eq!((stage.verbs.store.view().ledger().len(), stage.kept()), (1, (0, 0)), "{name}");
+            let others = stage.nodes.iter().filter(|other| **other != node).take(taken);
+            for (at, place) in others.enumerate() {
+                stage.bind(&single(&format!("s{at}")), place);
+            }
+            let answer = stage.try_bind(&members[0], &node);
+            assert_eq!(answer == r#"{"Error":""}"#, expected, "{name}, {taken} nodes are taken: {answer}");
+            assert_eq!(answer.contains("would not be let in there"), !expected, "{name}: {answer}");
+            assert_eq!(stage.kept(), if expected { (1, 3) } else { (0, 0) }, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_member_that_nobody_is_to_follow_is_not_looked_at_again() {
+    let stage = Scene::new().settings("{reservationTtl: 5s}").rack("a", 1).open();
+    let only = group("g", 1).remove(0);
+    let node = stage.passing(&only).pop().expect("a node");
+    stage.wait(6);
+    let view = stage.verbs.store.view();
+    let entry = view.ledger().get("g-0").expect("it is remembered");
+    assert_eq!(stage.kept(), (0, 0));
+    assert!(!berth::policy::replica_group::begins_unforeseen(&entry.pod, &node, &view));
+}
+
+#[test]
 fn a_first_member_is_not_bound_to_a_node_that_was_moved_where_the_others_do_not_fit() {
     let stage = Scene::new().rack("a", 3).open();
     let members = group("g", 3);

@@ -1,4 +1,4 @@
-//! The last word before a bind: it must not tear a group apart, nor put it into a domain that another has to itself.
+//! The last word before a bind: it must not tear a group or a subgroup apart, nor put it into a domain that another has to itself.
 //!
 //! Filter let the pod in a while ago. Meanwhile its volumes may have taken longer than anybody waited, and the others may
 //! have gone elsewhere, or strangers have come.
@@ -7,16 +7,31 @@ use std::sync::Arc;
 
 use super::agreement::claim;
 use super::host_set::most_common;
+use super::members::{Members, subgroup_of};
 use super::other_groups::Exclusion;
+use crate::ledger::Entry;
 use crate::model::{GroupKey, Membership, Name, Pod};
+use crate::policy::Budget;
 use crate::view::{HostDomain, View};
+
+/// What it may cost to find out who is still to come, in steps. Whoever costs more is looked at again.
+const STEPS: u64 = 100_000;
 
 /// Why a bind would break what groups are promised, if it would.
 pub fn breach(pod: &Pod, node: &str, view: &View) -> Option<&'static str> {
-    if tears_apart(pod, node, view) {
+    let (group, subgroup) = (Fellowship::of_group(pod, view), Fellowship::of_subgroup(pod, view));
+    let is_elsewhere =
+        |of: &Option<Fellowship<'_>>| of.as_ref().is_some_and(|of| of.is_elsewhere(node, view));
+    let is_in_none =
+        |of: &Option<Fellowship<'_>>| of.as_ref().is_some_and(|of| of.is_in_no_domain(node, view));
+    if is_elsewhere(&group) {
         Some("the replica group is in another domain of its required topology by now")
-    } else if is_in_no_domain(pod, node, view) {
+    } else if is_elsewhere(&subgroup) {
+        Some("the subgroup of the replica group is in another domain of its topology by now")
+    } else if is_in_none(&group) {
         Some("the node has lost the label of the replica group's required topology by now")
+    } else if is_in_none(&subgroup) {
+        Some("the node has lost the label of the topology of the replica group's subgroups by now")
     } else if trespasses(pod, node, view) {
         Some("a replica group that must not share the domain is there by now")
     } else {
@@ -24,19 +39,41 @@ pub fn breach(pod: &Pod, node: &str, view: &View) -> Option<&'static str> {
     }
 }
 
-/// Whether a member would be the first of its group in place, and nobody has decided lately that it may begin on this node: its
-/// attempt took longer than it is remembered, the node has changed domains since, or another Berth was asked. Then nobody has
-/// kept room for the others, and the group has to be looked at again.
+/// Whether a member would be the first of its group, or of its subgroup, in place, and nobody has decided lately that it may begin on this node: its
+/// attempt took longer than it is remembered, the node has changed domains since, or another Berth was asked; or what was kept
+/// for the others has been given up since, for whatever cause. Then the group has to be looked at again.
 pub fn begins_unforeseen(pod: &Pod, node: &str, view: &View) -> bool {
     let Some(membership) = pod.group.as_ref().filter(|_| pod.is_placed_with_its_group()) else {
         return false;
     };
-    let is_foreseen = view.ledger().get(&pod.uid).is_some_and(|entry| match &entry.domain {
-        Some((key, value)) => view.node(node).is_none_or(|node| node.labels.get(key) == Some(value)),
-        None => membership.topology.required.is_none(),
-    });
     let mut others = view.placed_members(&membership.group).filter(|member| member.uid != pod.uid);
-    !is_foreseen && others.next().is_none()
+    // Where a subgroup is to be follows from its own members.
+    let is_first_of_subgroup =
+        || Fellowship::of_subgroup(pod, view).is_some_and(|subgroup| subgroup.others.is_empty());
+    let is_first = others.next().is_none() || is_first_of_subgroup();
+    is_first && !view.ledger().get(&pod.uid).is_some_and(|entry| is_foreseen(entry, pod, node, view))
+}
+
+/// Whether a first member comes to the domain that it was let into, and finds there what was kept for the others then. A
+/// reservation has a time of its own: it runs from the first attempt on, and may be shorter than attempts are remembered.
+fn is_foreseen(entry: &Entry, pod: &Pod, node: &str, view: &View) -> bool {
+    let Some(membership) = pod.group.as_ref() else { return true };
+    let is_let_in = |domain: &Option<(Name, Name)>, asks_for_one: bool| match domain {
+        Some((key, value)) => view.node(node).is_none_or(|node| node.labels.get(key) == Some(value)),
+        None => !asks_for_one,
+    };
+    let is_let_in = is_let_in(&entry.domain, membership.topology.required.is_some())
+        && is_let_in(&entry.subgroup_domain, subgroup_seen(pod, view).is_some());
+    let kept = view.ledger().reservations().of(&membership.group);
+    let is_room_kept = kept.is_some_and(|kept| kept.domain == entry.domain);
+    is_let_in && (is_room_kept || !has_others_to_come(pod, view))
+}
+
+/// Whether the group of a first member lacks more than this one, as far as is known.
+fn has_others_to_come(pod: &Pod, view: &View) -> bool {
+    let budget = Budget::of_steps(STEPS);
+    let members = Members::of(pod, view, &budget).filter(|members| members.excess.is_none());
+    budget.is_spent() || members.is_none_or(|members| members.missing() > 1)
 }
 
 /// Whether a member on this node would be the first of its group in a domain where one of another group is, and one of both
@@ -78,36 +115,65 @@ fn neighbours<'v>(own: &Membership, node: &str, view: &'v View) -> impl Iterator
     here.chain(everywhere.into_iter().flatten())
 }
 
-/// Whether a node that is known is in no domain of the topology that a member's group requires.
-fn is_in_no_domain(pod: &Pod, node: &str, view: &View) -> bool {
-    let required = pod.group.as_ref().and_then(|membership| membership.topology.required.as_ref());
-    required.zip(view.node(node)).is_some_and(|(key, node)| node.labels.get(key).is_none())
+/// A pod and those of its group with whom it has to be in one domain of a topology key.
+struct Fellowship<'v> {
+    key: &'v Name,
+    others: Vec<&'v Arc<Pod>>,
 }
 
-/// Whether a member on this node would be in another domain of the required topology than the members in place.
-fn tears_apart(pod: &Pod, node: &str, view: &View) -> bool {
-    let Some((membership, key)) =
-        pod.group.as_ref().and_then(|membership| Some((membership, membership.topology.required.as_ref()?)))
-    else {
-        return false;
-    };
-    let domain_of = |node: &str| view.node(node).and_then(|node| node.labels.get(key));
-    let others = view.placed_members(&membership.group).filter(|member| member.uid != pod.uid);
-    let domains = others.filter_map(|member| domain_of(view.place_of(&member.uid)?));
-    most_common(domains).0.is_some_and(|anchor| domain_of(node) != Some(anchor))
+impl<'v> Fellowship<'v> {
+    /// The whole group, if it requires a topology.
+    fn of_group(pod: &'v Pod, view: &'v View) -> Option<Self> {
+        let membership = pod.group.as_ref()?;
+        let key = membership.topology.required.as_ref()?;
+        Some(Self {
+            key,
+            others: view.placed_members(&membership.group).filter(|other| other.uid != pod.uid).collect(),
+        })
+    }
+
+    /// The subgroup, if the pod is in one.
+    fn of_subgroup(pod: &'v Pod, view: &'v View) -> Option<Self> {
+        let membership = pod.group.as_ref()?;
+        let (key, subgroup) = (&membership.subgroup.as_ref()?.topology, subgroup_seen(pod, view)?);
+        let all = view.placed_members(&membership.group).filter(|other| other.uid != pod.uid);
+        Some(Self { key, others: all.filter(|other| subgroup_seen(other, view) == Some(subgroup)).collect() })
+    }
+
+    /// Whether a node that is known is in no domain.
+    fn is_in_no_domain(&self, node: &str, view: &View) -> bool {
+        view.node(node).is_some_and(|node| node.labels.get(self.key).is_none())
+    }
+
+    /// Whether a node is in another domain than those who are in place.
+    fn is_elsewhere(&self, node: &str, view: &'v View) -> bool {
+        let domain_of = |node: &str| view.node(node).and_then(|node| node.labels.get(self.key));
+        let domains = self.others.iter().filter_map(|member| domain_of(view.place_of(&member.uid)?));
+        most_common(domains).0.is_some_and(|anchor| domain_of(node) != Some(anchor))
+    }
+}
+
+/// The subgroup that a member belongs to, if its group has subgroups.
+fn subgroup_seen(pod: &Pod, view: &View) -> Option<u32> {
+    subgroup_of(pod, view.group_size(pod)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::situation::{Situation, member};
-    use super::{breach, tears_apart, trespasses};
+    use super::{Fellowship, breach, trespasses};
     use crate::fixtures::{PodBuilder, pod};
+    use crate::model::Pod;
+    use crate::view::View;
 
     #[test]
     fn a_member_joins_the_others_or_is_not_bound() {
         let racks = || Situation::racks(&[("a", &[8]), ("b", &[8, 8])]);
         let placed = |index: usize, node: &str| member("g", index, 4, 1).on(node).build();
         let asking = member("g", 0, 4, 1).build();
+        let tears_apart = |pod: &Pod, node: &str, view: &View| {
+            Fellowship::of_group(pod, view).is_some_and(|group| group.is_elsewhere(node, view))
+        };
         for (name, situation, node, expected) in [
             ("nobody is in place", racks(), "b0", false),
             ("the others are there", racks().with(placed(1, "b0")), "b1", false),
@@ -126,6 +192,63 @@ mod tests {
         assert!(breach(&asking, "b1", &racks().with(placed(1, "a0")).view).is_some());
         let single = pod("single").build();
         assert!(!tears_apart(&single, "a0", &racks().with(placed(1, "b0")).view));
+    }
+
+    #[test]
+    fn a_member_joins_its_subgroup_or_is_not_bound() {
+        const LWS: &str = "leaderworkerset.sigs.k8s.io";
+        let bare = || {
+            let racks = Situation::racks(&[("a", &[8]), ("b", &[8])]);
+            racks.with_object(r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"bare"}}"#)
+        };
+        // Subgroups of two; a leader that is one too many joins the first of them, unless it is in none.
+        let member = |index: usize, kind: &str| {
+            let pod = pod(&format!("llm-0-{index}"))
+                .label(&format!("{LWS}/name"), "llm")
+                .label(&format!("{LWS}/group-index"), "0")
+                .label(&format!("{LWS}/worker-index"), &index.to_string())
+                .annotation(&format!("{LWS}/size"), "5");
+            pod.annotation(&format!("{LWS}/subgroup-size"), "2")
+                .annotation(&format!("{LWS}/subgroup-policy-type"), kind)
+                .annotation(&format!("{LWS}/subgroup-exclusive-topology"), super::super::situation::RACK)
+        };
+        let worker = |index: usize| member(index, "LeaderWorker");
+        let another = Some("another domain of its topology");
+        for (name, situation, asking, node, expected) in [
+            ("nobody is in place", bare(), worker(1), "a0", None),
+            ("the other one is there", bare().with(worker(2).on("a0").build()), worker(1), "a0", None),
+            ("the other one is elsewhere", bare().with(worker(2).on("b0").build()), worker(1), "a0", another),
+            ("so is the leader", bare().with(worker(0).on("b0").build()), worker(1), "a0", another),
+            (
+                "the leader is in no subgroup",
+                bare().with(member(0, "LeaderExcluded").on("b0").build()),
+                member(1, "LeaderExcluded"),
+                "a0",
+                None,
+            ),
+            ("another subgroup is elsewhere", bare().with(worker(3).on("b0").build()), worker(1), "a0", None),
+            (
+                "the node is in no rack",
+                bare(),
+                worker(1),
+                "bare",
+                Some("topology of the replica group's subgroups"),
+            ),
+            (
+                "nor needs a leader be that is in no subgroup",
+                bare(),
+                member(0, "LeaderExcluded"),
+                "bare",
+                None,
+            ),
+        ] {
+            let found = breach(&asking.build(), node, &situation.view);
+            assert_eq!(found.is_some(), expected.is_some(), "{name}: {found:?}");
+            assert!(
+                found.is_none_or(|found| found.contains(expected.unwrap_or_default())),
+                "{name}: {found:?}"
+            );
+        }
     }
 
     #[test]

@@ -48,6 +48,11 @@ impl<'a> InFlight<'a> {
         !self.members.is_empty()
     }
 
+    /// Other members that were offered several nodes.
+    pub fn offered_members(&self) -> impl Iterator<Item = &'a Entry> {
+        self.members.iter().copied().filter(|entry| entry.phase == Phase::Offered)
+    }
+
     /// Pods of others that may be going to the domain of this value.
     pub fn towards<'s>(&'s self, domain: Option<&'s Name>) -> impl Iterator<Item = &'a Entry> + 's {
         let elsewhere = move |entry: &Entry| {
@@ -116,8 +121,7 @@ impl<'a> InFlight<'a> {
         (members, conflicts): (&Members<'a>, &Conflicts<'a>),
     ) -> usize {
         let Some(asking) = members.asking else { return 0 };
-        let offered = self.members.iter().copied().filter(|entry| entry.phase == Phase::Offered);
-        let all = self.towards(domain).chain(offered);
+        let all = self.towards(domain).chain(self.offered_members());
         let loss = Loss::of(asking, packing, members, conflicts);
         all.map(|entry| loss.at_worst(&entry.pod)).fold(0, usize::saturating_add)
     }

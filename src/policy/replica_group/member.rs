@@ -144,6 +144,9 @@ impl Member<'_, '_> {
     }
 
     fn offer(&self, plan: &Plan, hosts: &[Option<HostId>], decision: &mut Decision) {
+        if let Some((topology, domain)) = self.domain_of_subgroup(plan) {
+            decision.bring_subgroup_to(topology, domain);
+        }
         let mut allowed = vec![false; self.question.view.host_numbers()];
         plan.open.iter().for_each(|host| allowed[host.index()] = true);
         for (at, host) in hosts.iter().enumerate() {
@@ -155,6 +158,15 @@ impl Member<'_, '_> {
                 _ => decision.reject(at, Reason::OutsideGroupDomain),
             }
         }
+    }
+
+    /// The domain that the subgroup of the member that asks comes to by a plan, if it is in one: all its nodes are in there.
+    fn domain_of_subgroup(&self, plan: &Plan) -> Option<(Name, Name)> {
+        let members = self.search.members;
+        members.class(members.asking?).subgroup?;
+        let topology = &members.membership.subgroup.as_ref()?.topology;
+        let node = self.question.view.host_numbered(*plan.open.first()?)?.node.as_ref()?;
+        Some((topology.clone(), node.labels.get(topology)?.clone()))
     }
 
     /// Says of each candidate why it is none.

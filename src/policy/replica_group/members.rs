@@ -34,7 +34,7 @@ pub struct Members<'a> {
     /// Members that have a place, and where.
     pub placed: Vec<PlacedMember<'a>>,
     /// Members whose node is gone. They run nowhere, and room is needed for those that come in their stead.
-    pub stranded: Vec<&'a Uid>,
+    pub stranded: Vec<PlacedMember<'a>>,
     /// All others, those that are alike together.
     pub missing: Vec<Class<'a>>,
     /// The class of the member that asks, if one asks.
@@ -147,7 +147,7 @@ impl<'a> Members<'a> {
             view,
             namespace: &pod.key.namespace,
             placed,
-            stranded: stranded.into_iter().map(|stranded| &stranded.pod.uid).collect(),
+            stranded,
             missing: Vec::new(),
             asking: None,
             undescribed: 0,
@@ -224,7 +224,7 @@ impl<'a> Members<'a> {
 
     /// Those that have a place, be it on a node that is gone.
     pub fn in_place(&self) -> impl Iterator<Item = &'a Uid> {
-        self.placed.iter().map(|placed| &placed.pod.uid).chain(self.stranded.iter().copied())
+        self.placed.iter().chain(&self.stranded).map(|placed| &placed.pod.uid)
     }
 
     /// How many have no place.
@@ -249,7 +249,7 @@ impl<'a> Members<'a> {
 }
 
 /// The subgroup that a pod belongs to, if the group has subgroups.
-fn subgroup_of(pod: &Pod, size: u32) -> Option<u32> {
+pub(super) fn subgroup_of(pod: &Pod, size: u32) -> Option<u32> {
     let membership = pod.group.as_ref()?;
     membership.subgroup.as_ref()?.of_member(membership.index?, size)
 }

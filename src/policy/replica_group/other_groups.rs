@@ -154,5 +154,15 @@ pub fn domains_of_other_subgroups(
         .iter()
         .filter(|reservation| other(&reservation.group) && reservation.parts.as_ref() == Some(key));
     let slots = reservation.flat_map(|reservation| &reservation.slots).map(|slot| &slot.host);
-    domains_of(placed.chain(slots).filter_map(|place| view.host_id(place)), domains)
+    let mut taken = domains_of(placed.chain(slots).filter_map(|place| view.host_id(place)), domains);
+    // Somebody may be on its way there for longer than slots are kept.
+    let of_others = view
+        .ledger()
+        .iter()
+        .filter(|entry| entry.pod.group.as_ref().is_some_and(|membership| other(&membership.group)));
+    let bound_for = of_others.filter_map(|entry| entry.subgroup_domain.as_ref());
+    taken.extend(
+        bound_for.filter(|(topology, _)| topology == key).filter_map(|(_, value)| domains.find(value)),
+    );
+    taken
 }

@@ -10,6 +10,7 @@ use super::class::ClassId;
 use super::conflicts::Conflicts;
 use super::members::Members;
 use super::own_hosts::OwnHosts;
+use super::subgroup_homes::SubgroupHomes;
 use crate::config::Packing;
 use crate::model::{Node, Used};
 use crate::policy::Budget;
@@ -35,6 +36,8 @@ pub struct Problem<'a, 's> {
     pub open: Open<'s>,
     /// The hosts that the group is on, or has slots on.
     pub own_hosts: &'s OwnHosts,
+    /// Where the group's subgroups are.
+    pub homes: &'s SubgroupHomes,
     /// Domains of the subgroups' topology that parts of other groups have to themselves; looked for once, if at all.
     pub taken_by_others: &'s OnceCell<HashSet<DomainId>>,
     /// What looking may cost. When it is spent, no host has room.

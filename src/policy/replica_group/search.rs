@@ -25,6 +25,7 @@ use super::own_hosts::OwnHosts;
 use super::packing::DomainPacking;
 use super::problem::{Open, Problem};
 use super::rank::{Rank, hash};
+use super::subgroup_homes::SubgroupHomes;
 use super::subgroups;
 use crate::config::Packing;
 use crate::decision::ChoiceRule;
@@ -68,6 +69,7 @@ pub struct Search<'a> {
     pub(super) budget: &'a Budget,
     exclusion: Exclusion,
     own_hosts: OwnHosts,
+    homes: SubgroupHomes,
     taken_by_others: OnceCell<HashSet<DomainId>>,
     /// Anti-affinity, under each assumption.
     conflicts: [OnceCell<Conflicts<'a>>; Assumption::COUNT],
@@ -130,6 +132,8 @@ impl<'a> Search<'a> {
         };
         let reserved = view.ledger().reservations().of(&members.membership.group);
         let reservation = reserved.filter(|kept| kept.missing > 0);
+        let in_flight = InFlight::around(members, asking.map(|pod| &pod.uid), view);
+        let homes = SubgroupHomes::of(members, &in_flight, view);
         let mut search = Self {
             members,
             view,
@@ -139,10 +143,11 @@ impl<'a> Search<'a> {
             reservation,
             asking,
             intended: None,
-            in_flight: InFlight::around(members, asking.map(|pod| &pod.uid), view),
+            in_flight,
             budget,
             exclusion,
             own_hosts: OwnHosts::of(members, reserved.map(|kept| &**kept), view),
+            homes,
             taken_by_others: OnceCell::new(),
             conflicts: Default::default(),
             affinity: OnceCell::new(),
@@ -183,6 +188,7 @@ impl<'a> Search<'a> {
             packing: self.settings.packing,
             open,
             own_hosts: &self.own_hosts,
+            homes: &self.homes,
             taken_by_others: &self.taken_by_others,
             budget: self.budget,
         }
@@ -203,6 +209,10 @@ impl<'a> Search<'a> {
             Outcome::None if self.asking.is_some() && !self.members.stranded.is_empty() => {
                 Outcome::Undecided(Vec::new())
             }
+            // A subgroup may be free to go elsewhere soon: whoever is on its way for it may fail.
+            Outcome::None if self.homes.depends_on_members_under_way() => {
+                Outcome::Undecided(self.in_flight.expected_members())
+            }
             // Everybody has a slot, but for now there is none for the member that asks: who is in flight may be on it.
             Outcome::Found(plan) if plan.open.is_empty() && self.asking.is_some() => {
                 Outcome::Undecided(self.in_flight.expected_anywhere(self.value_of(plan.domain)))
@@ -213,7 +223,8 @@ impl<'a> Search<'a> {
 
     /// Whether members are somewhere, and nobody can tell in which domain: their nodes are gone, or have lost the label.
     pub(super) fn is_adrift(&self) -> bool {
-        self.required.is_some() && self.anchor.is_none() && self.members.in_place().next().is_some()
+        let is_group = || self.anchor.is_none() && self.members.in_place().next().is_some();
+        self.required.is_some() && is_group() || self.homes.is_adrift()
     }
 
     fn look(&self, problem: Problem<'a, '_>) -> Outcome {
@@ -222,6 +233,9 @@ impl<'a> Search<'a> {
         }
         if self.in_flight.has_member_without_room() {
             return Outcome::Undecided(Vec::new());
+        }
+        if self.homes.is_unsettled() {
+            return Outcome::Undecided(self.in_flight.expected_members());
         }
         if let Some(plan) = self.keep_to_reservation(problem) {
             return Outcome::Found(Box::new(plan));

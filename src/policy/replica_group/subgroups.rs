@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use super::affinity;
 use super::class::ClassId;
 use super::host_set::HostSet;
-use super::members::Members;
 use super::other_groups;
 use super::packing::DomainPacking;
 use super::problem::Problem;
-use crate::view::{DomainId, Domains, HostDomain};
+use crate::view::DomainId;
 
 /// A domain of the subgroups' own topology.
 struct Part<'a, 's> {
@@ -21,7 +20,7 @@ struct Part<'a, 's> {
 /// A host for everybody on some hosts: those of one subgroup in one domain of the subgroups' own topology, each subgroup
 /// in another.
 pub fn assign<'a, 's>(set: &HostSet<'_>, problem: Problem<'a, 's>) -> Option<DomainPacking<'a, 's>> {
-    let (members, view) = (problem.members, problem.availability.view);
+    let (members, view, homes) = (problem.members, problem.availability.view, problem.homes);
     let mut whole = DomainPacking::over(&set.hosts, problem);
     let membership = members.membership;
     let subgroups = membership.subgroup.as_ref();
@@ -29,10 +28,9 @@ pub fn assign<'a, 's>(set: &HostSet<'_>, problem: Problem<'a, 's>) -> Option<Dom
     let Some((topology, domains)) = domains else {
         return affinity::assign_all(whole, set, &problem);
     };
-    let homes = homes(members, domains);
     let others = || other_groups::domains_of_other_subgroups(topology, &membership.group, domains, view);
     let mut taken = problem.taken_by_others.get_or_init(others).clone();
-    taken.extend(homes.values());
+    taken.extend(homes.all());
     let asking = members.asking.and_then(|class| members.class(class).subgroup);
     let mut missing: HashMap<Option<u32>, Vec<ClassId>> = HashMap::new();
     for class in members.classes() {
@@ -42,14 +40,15 @@ pub fn assign<'a, 's>(set: &HostSet<'_>, problem: Problem<'a, 's>) -> Option<Dom
     let mut missing: Vec<(u32, Vec<ClassId>)> =
         missing.into_iter().filter_map(|(part, classes)| Some((part?, classes))).collect();
     // Subgroups that are somewhere already have no choice, and the member that asks has less than others.
-    missing.sort_by_key(|(part, _)| (!homes.contains_key(part), Reverse(Some(*part) == asking), *part));
+    missing
+        .sort_by_key(|(part, _)| (homes.of_subgroup(*part).is_none(), Reverse(Some(*part) == asking), *part));
     let part = |part: HostSet<'_>| {
         Some(Part { domain: part.domain?, packing: DomainPacking::over(&part.hosts, problem) })
     };
     let mut parts: Vec<Part<'a, 's>> = set.divided_by(domains).into_iter().filter_map(part).collect();
     for (subgroup, classes) in missing {
-        let home = homes.get(&subgroup);
-        let possible = |domain: DomainId| home.map_or(!taken.contains(&domain), |home| *home == domain);
+        let home = homes.of_subgroup(subgroup);
+        let possible = |domain: DomainId| home.map_or(!taken.contains(&domain), |home| home == domain);
         // What is left once the subgroup is there: the other subgroups need domains of their own.
         let left_over = |part: &mut Part<'a, 's>| {
             let begin = part.packing.assigned();
@@ -72,18 +71,6 @@ pub fn assign<'a, 's>(set: &HostSet<'_>, problem: Problem<'a, 's>) -> Option<Dom
         }
     }
     whole.assign_all(&in_none).then_some(whole)
-}
-
-/// The domain that each subgroup is in which has a member in place; of several the first.
-fn homes(members: &Members<'_>, domains: &Domains) -> HashMap<u32, DomainId> {
-    let mut homes: HashMap<u32, DomainId> = HashMap::new();
-    for placed in &members.placed {
-        if let (Some(subgroup), HostDomain::In(domain)) = (placed.subgroup, domains.of(placed.host)) {
-            let home = homes.entry(subgroup).or_insert(domain);
-            *home = (*home).min(domain);
-        }
-    }
-    homes
 }
 
 #[cfg(test)]
