@@ -83,7 +83,11 @@ impl World<'_> {
         };
         let is_counted_on = self.offers.keys().any(of_group);
         // Then a first member is looked at anew, and room may be kept for others; `check_late_beginning` has what comes of it.
-        let may_not_begin = is_outdated && others.peek().is_none();
+        // So it is if what was kept for the others has been given up: to somebody who outranks them, so that they do not fit any
+        // more, or because nobody could have known that they would not.
+        let is_given_up =
+            self.truth.groups[part_of].record.excused || !self.rest_fits(pod, part_of, level, node);
+        let may_not_begin = (is_outdated || is_given_up) && others.peek().is_none();
         let is_founded = is_in_no_domain || is_counted_on || is_kept_out || may_not_begin;
         if is_blind || is_founded || others.any(|(_, place)| is_elsewhere(place)) {
             Ok(())
