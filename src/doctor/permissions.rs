@@ -110,41 +110,56 @@ pub(super) struct Reviewed {
 
 /// What is missing.
 pub(super) fn judge(reviewed: &[Reviewed], account: &str) -> Vec<Finding> {
-    let missing = reviewed.iter().filter(|reviewed| !reviewed.allowed);
-    missing.map(|reviewed| lacks(&reviewed.permission, account)).collect()
+    let missing = reviewed.iter().filter(|reviewed| !reviewed.allowed).map(|reviewed| &reviewed.permission);
+    let of_reviews = |permission: &&Permission| permission.purpose == Purpose::Review;
+    let others = missing.clone().filter_map(|permission| lacks(permission, account));
+    others.chain(lacks_reviews(&missing.filter(of_reviews).collect::<Vec<_>>(), account)).collect()
 }
 
-fn lacks(permission: &Permission, account: &str) -> Finding {
+/// So it is as shipped: nobody has to be let in to the admin endpoints. There is one finding for all of it, for one component
+/// brings all of it.
+fn lacks_reviews(missing: &[&Permission], account: &str) -> Option<Finding> {
+    let names: Vec<_> = missing.iter().map(|permission| permission.name()).collect();
+    (!names.is_empty()).then(|| {
+        let reason = format!(
+            "{account} may not {}: the admin port refuses everything but /livez and /readyz, so nobody can scrape metrics",
+            names.join(" and ")
+        );
+        let remedy = "if somebody is to scrape them, add the component admin-access to the kustomization, or set \
+                      adminAccess.enabled: true in the chart; docs/install.md says what else that takes (Metrics)";
+        Finding::warning(Code::PermissionMissing, reason, remedy)
+    })
+}
+
+fn lacks(permission: &Permission, account: &str) -> Option<Finding> {
     let name = permission.name();
-    let consequence = match permission.purpose {
-        Purpose::Follow(kind) => {
-            format!("Berth cannot follow {}, and is not ready", kind.label())
-        }
-        Purpose::Bind => "Berth cannot bind any pod".to_owned(),
-        Purpose::Nominate => {
-            "plans of groups are not written to their members, and room that is given up is not announced"
-                .to_owned()
-        }
-        Purpose::Tell => "Berth cannot say on pods how their groups are doing".to_owned(),
-        Purpose::Review => "nobody can be let in to the admin endpoints".to_owned(),
-        Purpose::Install => "the manifests cannot be applied".to_owned(),
-    };
     let place = permission.namespace.as_ref().map_or(String::new(), |namespace| format!(" in {namespace}"));
-    let reason = format!("{account} may not {name}{place}: {consequence}");
-    match permission.purpose {
-        Purpose::Install => {
-            Finding::error(Code::MayNotInstall, reason, "ask an administrator of the cluster, or become one")
+    let reason = |consequence: &str| format!("{account} may not {name}{place}: {consequence}");
+    let missing = Code::PermissionMissing;
+    Some(match permission.purpose {
+        Purpose::Follow(kind) => {
+            let consequence = format!("Berth cannot follow {}, and is not ready", kind.label());
+            Finding::error(missing, reason(&consequence), grant(&name))
         }
+        Purpose::Bind => Finding::error(missing, reason("Berth cannot bind any pod"), grant(&name)),
+        Purpose::Nominate => Finding::error(
+            missing,
+            reason("plans of groups are not written to their members, and room that is given up is not announced"),
+            format!("{}, or set replicaGroups.nominate: false", grant(&name)),
+        ),
         // Berth places pods all the same.
-        Purpose::Tell => Finding::warning(Code::PermissionMissing, reason, grant(&name)),
-        Purpose::Nominate => {
-            let remedy = format!("{}, or set replicaGroups.nominate: false", grant(&name));
-            Finding::error(Code::PermissionMissing, reason, remedy)
-        }
-        Purpose::Follow(_) | Purpose::Bind | Purpose::Review => {
-            Finding::error(Code::PermissionMissing, reason, grant(&name))
-        }
-    }
+        Purpose::Tell => Finding::warning(
+            missing,
+            reason("Berth cannot say on pods how their groups are doing"),
+            grant(&name),
+        ),
+        Purpose::Review => return None,
+        Purpose::Install => Finding::error(
+            Code::MayNotInstall,
+            reason("the manifests cannot be applied"),
+            "ask an administrator of the cluster, or become one",
+        ),
+    })
 }
 
 fn grant(name: &str) -> String {
