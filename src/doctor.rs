@@ -28,6 +28,7 @@ mod report;
 mod running;
 mod scheduler_config;
 mod scheduler_fields;
+mod schedulers;
 #[cfg(test)]
 mod tests;
 mod topology;

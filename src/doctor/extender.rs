@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::finding::{Code, Finding};
 use super::scheduler_config::{Extender, SchedulerConfig};
+use super::schedulers::Network;
 use super::url::Url;
 use super::uses::Uses;
 use crate::config::Config;
@@ -46,7 +47,7 @@ pub(super) fn which(config: &SchedulerConfig) -> Vec<Finding> {
 }
 
 /// Where calls go.
-pub(super) fn address(extender: &Extender, config: &Config, host_network: Option<bool>) -> Vec<Finding> {
+pub(super) fn address(extender: &Extender, config: &Config, network: Network) -> Vec<Finding> {
     let url = match Url::parse(&extender.url_prefix) {
         Ok(url) => url,
         Err(reason) => {
@@ -97,7 +98,7 @@ pub(super) fn address(extender: &Extender, config: &Config, host_network: Option
             "use https:// with server.tls, or loopback; server.insecure: true if the network is trusted",
         ));
     }
-    findings.extend(name(&url, host_network));
+    findings.extend(name(&url, network));
     findings
 }
 
@@ -128,8 +129,8 @@ fn tls(extender: &Extender) -> Vec<Finding> {
 }
 
 /// On the host's network, names of Services mean nothing. Where kube-scheduler runs may not be known.
-fn name(url: &Url, host_network: Option<bool>) -> Option<Finding> {
-    if url.ip().is_some() || url.host == "localhost" || host_network == Some(false) {
+fn name(url: &Url, network: Network) -> Option<Finding> {
+    if url.ip().is_some() || url.host == "localhost" || network == Network::Pods {
         return None;
     }
     let mut labels = url.host.split('.').skip(1).peekable();
@@ -139,7 +140,7 @@ fn name(url: &Url, host_network: Option<bool>) -> Option<Finding> {
         url.host
     );
     let remedy = "use loopback or the ClusterIP, and name the certificate's host in tlsConfig.serverName";
-    Some(if host_network == Some(true) && is_of_cluster {
+    Some(if network == Network::Host && is_of_cluster {
         Finding::error(Code::ClusterDnsName, reason, remedy)
     } else {
         Finding::warning(Code::ClusterDnsName, reason, remedy)

@@ -3,6 +3,7 @@
 mod admin;
 mod api_server;
 mod http_call;
+mod schedulers;
 mod tls_files;
 
 use std::path::Path;

@@ -144,7 +144,9 @@ fn lacks(permission: &Permission, account: &str) -> Option<Finding> {
         Purpose::Bind => Finding::error(missing, reason("Berth cannot bind any pod"), grant(&name)),
         Purpose::Nominate => Finding::error(
             missing,
-            reason("plans of groups are not written to their members, and room that is given up is not announced"),
+            reason(
+                "plans of groups are not written to their members, and room that is given up is not announced",
+            ),
             format!("{}, or set replicaGroups.nominate: false", grant(&name)),
         ),
         // Berth places pods all the same.

@@ -17,6 +17,7 @@ use super::permissions::{Reviewed, needed_to_run};
 use super::reach::{Answer, Reached};
 use super::report::{Outcome, Report};
 use super::running::{Metrics, Refusal, RunningFacts};
+use super::schedulers::{SchedulerPod, Whose};
 use super::topology::Cluster;
 use super::versions::Version;
 use crate::build_info::VERSION;
@@ -55,6 +56,10 @@ fn certificate(from: i64, to: i64) -> Certificate {
     Certificate { what: "server.tls.certFile a".to_owned(), not_before: day(from), not_after: day(to), names }
 }
 
+fn scheduler(whose: Whose, version: &str, host_network: bool) -> SchedulerPod {
+    SchedulerPod { whose, version: Version::parse(version), host_network }
+}
+
 /// An installation with which nothing is wrong.
 fn good() -> Facts {
     let labels = names(&["kubernetes.io/hostname", "topology.kubernetes.io/zone", "example.com/rack"]);
@@ -89,8 +94,7 @@ fn good() -> Facts {
         }),
         api_server: Asked::Got(ApiServerFacts {
             version: "v1.36.4".to_owned(),
-            schedulers: vec![Version::parse("v1.36.4").expect("a version")],
-            host_network: Some(true),
+            schedulers: vec![scheduler(Whose::ControlPlane, "v1.36.4", true)],
             account: "berth".to_owned(),
             permissions: Asked::Got(allowed),
             cluster: Asked::Got(cluster),
@@ -164,7 +168,7 @@ fn nothing_is_found_in_a_good_installation() {
 #[test]
 fn good_variations_are_good() {
     let in_pod: fn(&mut Facts) = |f| {
-        server(f).host_network = Some(false);
+        server(f).schedulers[0].host_network = false;
         replaced(
             f,
             scheduler::HTTP,

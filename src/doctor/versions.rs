@@ -28,14 +28,6 @@ impl Version {
         let digits = minor.find(|c: char| !c.is_ascii_digit()).unwrap_or(minor.len());
         Some(Self { major, minor: minor[..digits].parse().ok()? })
     }
-
-    /// The version in the tag of an image of kube-scheduler.
-    pub(super) fn of_scheduler_image(image: &str) -> Option<Self> {
-        let image = image.split('@').next()?;
-        let name = image.rsplit('/').next()?;
-        let (name, tag) = name.split_once(':')?;
-        name.contains("kube-scheduler").then(|| Self::parse(tag))?
-    }
 }
 
 impl fmt::Display for Version {
@@ -78,7 +70,7 @@ pub(super) fn skew(git_version: &str, schedulers: &[Version]) -> Vec<Finding> {
 }
 
 #[test]
-fn versions_are_read_from_what_servers_and_images_say() {
+fn versions_are_read_from_what_servers_and_tags_say() {
     for (text, expected) in [
         ("v1.36.4", Some((1, 36))),
         ("1.36", Some((1, 36))),
@@ -88,13 +80,5 @@ fn versions_are_read_from_what_servers_and_images_say() {
         ("v1", None),
     ] {
         assert_eq!(Version::parse(text), expected.map(|(major, minor)| Version { major, minor }), "{text}");
-    }
-    for (image, expected) in [
-        ("registry.example/kube-scheduler:v1.36.4", Some(36)),
-        ("registry.example:5000/a/kube-scheduler-amd64:v1.35.0@sha256:0", Some(35)),
-        ("registry.example/berth:v1.2.3", None),
-        ("kube-scheduler", None),
-    ] {
-        assert_eq!(Version::of_scheduler_image(image).map(|version| version.minor), expected, "{image}");
     }
 }

@@ -8,10 +8,10 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, ListParams, PostParams};
+use kube::api::{Api, PostParams};
 use kube::{Client, Config as ClientConfig};
 
+use super::schedulers::schedulers;
 use crate::app::client_config;
 use crate::cluster::WatchMetrics;
 use crate::cluster::api::Api as Objects;
@@ -19,7 +19,6 @@ use crate::config::Config;
 use crate::doctor::facts::{ApiServerFacts, Asked};
 use crate::doctor::permissions::{self, Permission, Reviewed};
 use crate::doctor::topology::Cluster;
-use crate::doctor::versions::Version;
 use crate::doctor::{CannotAsk, Options};
 use crate::json::Interner;
 use crate::logging::{LogMetrics, Throttle};
@@ -32,8 +31,6 @@ use crate::view::change::Change;
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(1));
 /// How many reviews are asked for at a time.
 const AT_ONCE: usize = 8;
-/// Where kube-scheduler may be seen as a pod: as kubeadm labels it, and beside Berth.
-const SCHEDULERS: [&str; 2] = ["component=kube-scheduler", "app.kubernetes.io/name=berth"];
 
 /// Asks for everything.
 pub(super) async fn ask(
@@ -73,7 +70,7 @@ async fn ask_at(
     let reviewer = Client::try_from(impersonating).map_err(in_place)?;
     let version = client.apiserver_version().await.map_err(in_place)?.git_version;
     let objects = objects(&client).map_err(|error| error.to_string())?;
-    let (schedulers, host_network) = schedulers(&client).await;
+    let schedulers = schedulers(&client).await;
     let needed = if options.pre {
         permissions::needed_to_install(&options.namespace)
     } else {
@@ -92,7 +89,7 @@ async fn ask_at(
         Some(account) => account.clone(),
         None => who_am_i(&reviewer).await,
     };
-    Ok(ApiServerFacts { version, schedulers, host_network, account, permissions, cluster })
+    Ok(ApiServerFacts { version, schedulers, account, permissions, cluster })
 }
 
 /// The innermost cause, which is the one that tells.
@@ -154,29 +151,6 @@ async fn review_one(client: &Client, permission: Permission) -> Result<Reviewed,
     let review = Api::<SelfSubjectAccessReview>::all(client.clone());
     let answer = review.create(&PostParams::default(), &asked).await?;
     Ok(Reviewed { permission, allowed: answer.status.is_some_and(|status| status.allowed) })
-}
-
-/// The kube-schedulers that run as pods. Who may not see them learns nothing, and nothing depends on it.
-async fn schedulers(client: &Client) -> (Vec<Version>, Option<bool>) {
-    let pods = Api::<Pod>::all(client.clone());
-    let (mut versions, mut networks) = (Vec::new(), Vec::new());
-    for labels in SCHEDULERS {
-        let Ok(found) = pods.list(&ListParams::default().labels(labels)).await else { continue };
-        for spec in found.items.into_iter().filter_map(|pod| pod.spec) {
-            let images = spec.containers.iter().filter_map(|container| container.image.as_deref());
-            let found: Vec<_> = images.filter_map(Version::of_scheduler_image).collect();
-            if !found.is_empty() {
-                networks.push(spec.host_network.unwrap_or(false));
-            }
-            versions.extend(found);
-        }
-    }
-    versions.sort_unstable();
-    versions.dedup();
-    networks.sort_unstable();
-    networks.dedup();
-    let host_network = if let [only] = networks[..] { Some(only) } else { None };
-    (versions, host_network)
 }
 
 /// Nodes and groups, recognised as Berth recognises them.

@@ -1,12 +1,12 @@
 //! The API server, permissions, nodes.
 
-use super::{Case, case, cluster, config, names, server};
+use super::{Case, case, cluster, config, names, scheduler, server};
 use crate::config::Config;
 use crate::doctor::facts::Asked;
 use crate::doctor::finding::Code;
 use crate::doctor::finding::Severity::{Error, Warning};
 use crate::doctor::permissions::{Reviewed, needed_to_install, needed_to_run};
-use crate::doctor::versions::Version;
+use crate::doctor::schedulers::Whose;
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
@@ -22,10 +22,10 @@ pub(super) fn cases() -> Vec<Case> {
             server(f).schedulers = Vec::new();
         }),
         case("a newer kube-scheduler", Code::SchedulerSkew, Error, |f| {
-            server(f).schedulers = vec![Version::parse("1.37.1").expect("a version")];
+            server(f).schedulers.push(scheduler(Whose::Berth, "1.37.1", false));
         }),
         case("a much older kube-scheduler", Code::SchedulerSkew, Error, |f| {
-            server(f).schedulers = vec![Version::parse("1.34.0").expect("a version")];
+            server(f).schedulers = vec![scheduler(Whose::ControlPlane, "1.34.0", true)];
         }),
         case("no permissions known", Code::ClusterUnreadable, Error, |f| {
             server(f).permissions = Asked::Failed("forbidden".to_owned());

@@ -80,7 +80,7 @@ pub(super) fn cases() -> Vec<Case> {
             replaced(f, HTTP, url);
         }),
         case("a Service's name, who knows from where", Code::ClusterDnsName, Warning, |f| {
-            server(f).host_network = None;
+            server(f).schedulers.clear();
             replaced(f, HTTP, "urlPrefix: https://berth.berth-system.svc:8888\n    tlsConfig: {caFile: a}");
         }),
         case("no weight", Code::WeightMissing, Error, |f| replaced(f, "weight: 1", "")),
