@@ -2,6 +2,7 @@
 
 mod admin;
 mod api_server;
+mod gifts;
 mod http_call;
 mod schedulers;
 mod tls_files;

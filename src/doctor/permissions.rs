@@ -14,6 +14,8 @@ pub(super) struct Permission {
     pub(super) verb: &'static str,
     /// Where; `None` everywhere.
     pub(super) namespace: Option<String>,
+    /// Of which object; empty for all.
+    pub(super) object: &'static str,
     /// What it is needed for.
     pub(super) purpose: Purpose,
 }
@@ -33,6 +35,10 @@ pub(super) enum Purpose {
     Review,
     /// To install Berth.
     Install,
+    /// To give away, with a role or its binding, rights that one may not have.
+    GiveAway,
+    /// To install Berth with Helm.
+    InstallWithHelm,
 }
 
 impl Permission {
@@ -43,15 +49,21 @@ impl Permission {
         verb: &'static str,
         purpose: Purpose,
     ) -> Self {
-        Self { group, resource, subresource, verb, namespace: None, purpose }
+        Self { group, resource, subresource, verb, namespace: None, object: "", purpose }
     }
 
-    /// As it stands in a role: `create pods/binding`, `list nodes`, `watch jobs.batch`.
+    fn inside(self, namespace: &str) -> Self {
+        Self { namespace: Some(namespace.to_owned()), ..self }
+    }
+
+    /// As it stands in a role: `create pods/binding`, `list nodes`, `watch jobs.batch`; with the name of the object, if one is
+    /// meant.
     pub(super) fn name(&self) -> String {
-        let Self { group, resource, subresource, verb, .. } = self;
+        let Self { group, resource, subresource, verb, object, .. } = self;
         let slash = if subresource.is_empty() { "" } else { "/" };
         let dot = if group.is_empty() { "" } else { "." };
-        format!("{verb} {resource}{dot}{group}{slash}{subresource}")
+        let space = if object.is_empty() { "" } else { " " };
+        format!("{verb} {resource}{dot}{group}{slash}{subresource}{space}{object}")
     }
 }
 
@@ -86,6 +98,10 @@ pub(super) fn needed_to_run(
 pub(super) fn needed_to_install(namespace: &str) -> Vec<Permission> {
     let create = |group, resource| Permission::new(group, resource, "", "create", Purpose::Install);
     let rbac = "rbac.authorization.k8s.io";
+    let give = |verb, resource, object| {
+        let permission = Permission::new(rbac, resource, "", verb, Purpose::GiveAway);
+        Permission { object, ..permission }
+    };
     let everywhere =
         [create("", "namespaces"), create(rbac, "clusterroles"), create(rbac, "clusterrolebindings")];
     let inside = [
@@ -96,9 +112,18 @@ pub(super) fn needed_to_install(namespace: &str) -> Vec<Permission> {
         create("policy", "poddisruptionbudgets"),
         create(rbac, "roles"),
         create(rbac, "rolebindings"),
+        Permission::new("", "secrets", "", "create", Purpose::InstallWithHelm),
     ];
-    let inside = inside.map(|permission| Permission { namespace: Some(namespace.to_owned()), ..permission });
-    everywhere.into_iter().chain(inside).collect()
+    let inside = inside.map(|permission| permission.inside(namespace));
+    // kube-scheduler's port finds out there who calls it.
+    let for_scheduler = [
+        create(rbac, "rolebindings").inside("kube-system"),
+        give("bind", "roles", "extension-apiserver-authentication-reader").inside("kube-system"),
+        give("bind", "clusterroles", "system:kube-scheduler"),
+        give("bind", "clusterroles", "system:volume-scheduler"),
+    ];
+    let role = give("escalate", "clusterroles", "berth");
+    everywhere.into_iter().chain(inside).chain(for_scheduler).chain([role]).collect()
 }
 
 /// What the API server says about a permission.
@@ -160,6 +185,16 @@ fn lacks(permission: &Permission, account: &str) -> Option<Finding> {
             Code::MayNotInstall,
             reason("the manifests cannot be applied"),
             "ask an administrator of the cluster, or become one",
+        ),
+        Purpose::GiveAway => Finding::error(
+            Code::MayNotInstall,
+            reason("nor has it all the rights of that role itself, and nobody can give away more than that"),
+            format!("ask an administrator of the cluster, or have \"{name}\" granted"),
+        ),
+        Purpose::InstallWithHelm => Finding::warning(
+            Code::MayNotInstall,
+            reason("Helm keeps there what it has installed, so helm install fails"),
+            "install with kubectl apply -k, which does without, or ask an administrator of the cluster",
         ),
     })
 }
@@ -224,5 +259,7 @@ mod tests {
         let names = names(&needed_to_install("berth-system"));
         assert!(names.contains(&"create clusterroles.rbac.authorization.k8s.io".to_owned()), "{names:?}");
         assert!(names.contains(&"create deployments.apps".to_owned()), "{names:?}");
+        let role = "bind clusterroles.rbac.authorization.k8s.io system:kube-scheduler".to_owned();
+        assert!(names.contains(&role), "{names:?}");
     }
 }

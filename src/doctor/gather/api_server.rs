@@ -11,6 +11,7 @@ use k8s_openapi::api::authorization::v1::{
 use kube::api::{Api, PostParams};
 use kube::{Client, Config as ClientConfig};
 
+use super::gifts;
 use super::schedulers::schedulers;
 use crate::app::client_config;
 use crate::cluster::WatchMetrics;
@@ -78,7 +79,7 @@ async fn ask_at(
         permissions::needed_to_run(config, |kind| installed.contains(&kind), admin_off_loopback)
     };
     let permissions = match review(&reviewer, needed).await {
-        Ok(permissions) => Asked::Got(permissions),
+        Ok(permissions) => Asked::Got(gifts::second_opinion(&reviewer, permissions, options, config).await),
         Err(error) => Asked::Failed(format!("permissions cannot be looked up: {}", cause(&error))),
     };
     let cluster = match cluster(&objects, config).await {
@@ -142,6 +143,7 @@ async fn review_one(client: &Client, permission: Permission) -> Result<Reviewed,
                 subresource: some(permission.subresource),
                 verb: Some(permission.verb.to_owned()),
                 namespace: permission.namespace.clone(),
+                name: some(permission.object),
                 ..ResourceAttributes::default()
             }),
             ..SelfSubjectAccessReviewSpec::default()

@@ -2,10 +2,10 @@
 
 use super::{Case, case, cluster, config, names, scheduler, server};
 use crate::config::Config;
-use crate::doctor::facts::Asked;
+use crate::doctor::facts::{Asked, Facts};
 use crate::doctor::finding::Code;
 use crate::doctor::finding::Severity::{Error, Warning};
-use crate::doctor::permissions::{Reviewed, needed_to_install, needed_to_run};
+use crate::doctor::permissions::{Permission, Purpose, Reviewed, needed_to_install, needed_to_run};
 use crate::doctor::schedulers::Whose;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -38,6 +38,15 @@ pub(super) fn cases() -> Vec<Case> {
             let permission = needed.next().expect("a permission");
             server(f).permissions = Asked::Got(vec![Reviewed { permission, allowed: false }]);
         }),
+        case("no binding in kube-system", Code::MayNotInstall, Error, |f| lacks(f, "create", "kube-system")),
+        case("a role of others that may not be bound", Code::MayNotInstall, Error, |f| {
+            lacks(f, "bind", "kube-system");
+        }),
+        case("rights that may not be given away", Code::MayNotInstall, Error, |f| lacks(f, "escalate", "")),
+        case("nowhere for Helm to remember", Code::MayNotInstall, Warning, |f| {
+            let is_for_helm = |permission: &Permission| permission.purpose == Purpose::InstallWithHelm;
+            refuse(f, is_for_helm);
+        }),
         case("a label that no node has", Code::TopologyLabelUnknown, Error, |f| {
             cluster(f).keys_of_groups.insert("example.com/block".to_owned(), 1);
         }),
@@ -56,6 +65,22 @@ pub(super) fn cases() -> Vec<Case> {
                 .insert("d".to_owned(), names(&["kubernetes.io/hostname", "topology.kubernetes.io/zone"]));
         }),
     ]
+}
+
+/// Who installs may do everything but this.
+fn refuse(f: &mut Facts, is_refused: impl Fn(&Permission) -> bool) {
+    f.pre = true;
+    let needed = needed_to_install("berth-system").into_iter();
+    let reviewed: Vec<_> =
+        needed.map(|permission| Reviewed { allowed: !is_refused(&permission), permission }).collect();
+    assert_eq!(reviewed.iter().filter(|reviewed| !reviewed.allowed).count(), 1);
+    server(f).permissions = Asked::Got(reviewed);
+}
+
+fn lacks(f: &mut Facts, verb: &str, namespace: &str) {
+    refuse(f, |permission| {
+        permission.verb == verb && permission.namespace.as_deref().unwrap_or_default() == namespace
+    });
 }
 
 /// Each permission by itself.
