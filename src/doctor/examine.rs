@@ -64,11 +64,13 @@ fn scheduler(facts: &Facts, report: &mut Report) {
     let cluster = facts.api_server.got().and_then(|server| server.cluster.got());
     let none = BTreeMap::new();
     let asked = cluster.map_or(&none, |cluster| &cluster.schedulers_of_groups);
+    let is_file = matches!(facts.config_source, ConfigSource::File);
+    let serves_tls = is_file.then(|| config.server.tls.is_some());
     let pods = facts.api_server.got().map_or(&[][..], |server| &server.schedulers);
     report.add(category, first, scheduler.unknown_fields.clone());
     report.add(category, "one extender points to Berth", extender::which(&scheduler));
     if let [(_, ours), ..] = scheduler.extenders_for_berth().as_slice() {
-        let address = extender::address(ours, config, schedulers::network(&scheduler, pods));
+        let address = extender::address(ours, config, serves_tls, schedulers::network(&scheduler, pods));
         report.add_with_detail(category, "its address is usable and safe", address, ours.url_prefix.clone());
         report.add(category, "its verbs are all there", extender::verbs(ours, Uses::of(config)));
         report.add(category, "Berth is asked about all pods, by the names of nodes", extender::scope(ours));

@@ -46,8 +46,13 @@ pub(super) fn which(config: &SchedulerConfig) -> Vec<Finding> {
     findings
 }
 
-/// Where calls go.
-pub(super) fn address(extender: &Extender, config: &Config, network: Network) -> Vec<Finding> {
+/// Where calls go. `serves_tls` is known where Berth's own file is.
+pub(super) fn address(
+    extender: &Extender,
+    config: &Config,
+    serves_tls: Option<bool>,
+    network: Network,
+) -> Vec<Finding> {
     let url = match Url::parse(&extender.url_prefix) {
         Ok(url) => url,
         Err(reason) => {
@@ -77,6 +82,7 @@ pub(super) fn address(extender: &Extender, config: &Config, network: Network) ->
         }
         _ => {}
     }
+    findings.extend(scheme(&url, extender, serves_tls));
     findings.extend(tls(extender));
     let starts = !(extender.tls_config.insecure && extender.has_authority());
     if url.is_https && starts && extender.accepts_any_certificate() {
@@ -91,7 +97,7 @@ pub(super) fn address(extender: &Extender, config: &Config, network: Network) ->
             Finding::error(code, reason, remedy)
         });
     }
-    if !url.is_https && !url.is_loopback() && !config.server.insecure {
+    if !url.is_https && !url.is_loopback() && !config.server.insecure && serves_tls != Some(true) {
         findings.push(Finding::error(
             Code::PlainHttp,
             format!("{} is another machine, and Berth refuses plain HTTP there", url.host),
@@ -100,6 +106,25 @@ pub(super) fn address(extender: &Extender, config: &Config, network: Network) ->
     }
     findings.extend(name(&url, network));
     findings
+}
+
+/// Berth speaks TLS exactly where `server.tls` is set, on loopback too.
+fn scheme(url: &Url, extender: &Extender, serves_tls: Option<bool>) -> Option<Finding> {
+    let (reason, remedy) = match (url.is_https, serves_tls?) {
+        (true, false) => (
+            "urlPrefix begins with https://, and Berth's configuration has no server.tls: Berth speaks plain HTTP there, so every \
+             call fails",
+            "set server.tls.certFile and keyFile; or write http:// and remove enableHTTPS and tlsConfig, on loopback",
+        ),
+        // With enableHTTPS the URL contradicts what is beside it, which is said already.
+        (false, true) if !extender.enable_https => (
+            "urlPrefix begins with http://, and Berth's configuration has server.tls: Berth speaks TLS only there, so every call \
+             fails",
+            "write urlPrefix: https://..., enableHTTPS: true and tlsConfig.caFile; or remove server.tls, on loopback",
+        ),
+        _ => return None,
+    };
+    Some(Finding::error(Code::HttpsContradiction, reason, remedy))
 }
 
 /// What contradicts itself in `tlsConfig`, whatever the URL is.

@@ -174,6 +174,11 @@ fn good_variations_are_good() {
             scheduler::HTTP,
             "urlPrefix: https://berth.berth-system.svc:8888\n    tlsConfig: {caFile: a}",
         );
+        f.config = config("server: {tls: {certFile: a, keyFile: b}}");
+    };
+    let elsewhere: fn(&mut Facts) = |f| {
+        f.config_source = ConfigSource::Running;
+        replaced(f, scheduler::HTTP, "urlPrefix: https://127.0.0.1:8888\n    tlsConfig: {caFile: a}");
     };
     let scores_only: fn(&mut Facts) = |f| {
         f.config = config("replicaGroups: {mode: Observe}");
@@ -202,6 +207,7 @@ fn good_variations_are_good() {
         ("filter calls in a full cluster", full),
         ("a cache that waits for the lead", delayed),
         ("a kube-scheduler in a pod of its own", in_pod),
+        ("a Berth whose file nobody has", elsewhere),
         ("scores only", scores_only),
         ("watching before trusting", observing),
         ("kube-scheduler's own timeout", no_timeout),
