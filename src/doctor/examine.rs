@@ -158,11 +158,14 @@ fn api_server(facts: &Facts, report: &mut Report) {
     let ApiServerFacts { version, schedulers: pods, account, permissions, cluster } = server;
     report.add_with_detail(category, first, Vec::new(), version.clone());
     report.add(category, "Berth has been tried with its version", versions::api_server(version));
-    let skew = "kube-scheduler goes with it";
+    let (tried, skew) = ("Berth has been tried with kube-scheduler's version", "kube-scheduler goes with it");
     let seen = schedulers::versions(pods);
     if seen.is_empty() {
-        report.skip(category, skew, "no kube-scheduler of a known version runs as a pod that can be seen");
+        let why = "no kube-scheduler of a known version runs as a pod that can be seen";
+        report.skip(category, tried, why);
+        report.skip(category, skew, why);
     } else {
+        report.add(category, tried, versions::schedulers(&seen));
         let shown: Vec<_> = seen.iter().map(ToString::to_string).collect();
         report.add_with_detail(category, skew, versions::skew(version, &seen), shown.join(", "));
     }

@@ -17,6 +17,15 @@ pub(super) fn cases() -> Vec<Case> {
             server(f).version = "v1.28.0".to_owned();
             server(f).schedulers = Vec::new();
         }),
+        case(
+            "an API server of which only the kube-scheduler was tried",
+            Code::KubernetesUntried,
+            Warning,
+            |f| {
+                server(f).version = "v1.35.8".to_owned();
+                server(f).schedulers = vec![scheduler(Whose::ControlPlane, "v1.35.8", true)];
+            },
+        ),
         case("a new API server", Code::KubernetesUntried, Warning, |f| {
             server(f).version = "v1.50.0".to_owned();
             server(f).schedulers = Vec::new();
