@@ -13,7 +13,7 @@ use kube::{Client, Config as ClientConfig};
 
 use super::gifts;
 use super::schedulers::schedulers;
-use crate::app::client_config;
+use crate::app::{NoClientConfig, client_config};
 use crate::cluster::WatchMetrics;
 use crate::cluster::api::Api as Objects;
 use crate::config::Config;
@@ -22,7 +22,7 @@ use crate::doctor::permissions::{self, Permission, Reviewed};
 use crate::doctor::topology::Cluster;
 use crate::doctor::{CannotAsk, Options};
 use crate::json::Interner;
-use crate::logging::{LogMetrics, Throttle};
+use crate::logging::{LogMetrics, Throttle, with_causes};
 use crate::metrics::Registry;
 use crate::model::Kind;
 use crate::view::View;
@@ -41,11 +41,10 @@ pub(super) async fn ask(
 ) -> Result<Asked<ApiServerFacts>, CannotAsk> {
     let mut client = match client_config(options.kubeconfig.as_ref()).await {
         Ok(client) => client,
-        Err(error) if options.kubeconfig.is_some() => {
-            let text = format!("{error:#}");
-            return Err(CannotAsk::Kubeconfig(text.lines().next().unwrap_or_default().to_owned()));
+        Err(error @ NoClientConfig::Unusable { .. }) => {
+            return Err(CannotAsk::Kubeconfig(with_causes(&error)));
         }
-        Err(_) => {
+        Err(NoClientConfig::Nothing(_)) => {
             let why = "found neither a kubeconfig nor an in-cluster account; pass --kubeconfig FILE";
             return Ok(Asked::Skipped(why.to_owned()));
         }
