@@ -169,7 +169,14 @@ async fn smoke(plane: &ControlPlane, account: &Path, config: &Path, name: &str) 
     let watch = BindingsWatch::start(&client).await?;
     let berth = BerthProcess::start(plane.workspace(), account, berth().config(config)).await?;
     let _scheduler = plane.start_scheduler(SHIPPED, Some(&berth.url())).await?;
-    create_all(&client, &members(name, 0..SIZE, SIZE)).await?;
+    // Those that come first have to wait, so that there is somebody to nominate when the last one has come.
+    create_all(&client, &members(name, 0..SIZE - 1, SIZE)).await?;
+    until("members that wait", async || {
+        let waits = [("reason", "MembersNotCreated")];
+        Ok(berth.metric_sum("berth_undecided_total", &waits).await? >= 1.0)
+    })
+    .await?;
+    create_all(&client, &members(name, SIZE - 1..SIZE, SIZE)).await?;
     let count = async |metric: &str, result: &str| berth.metric_sum(metric, &[("result", result)]).await;
     // Something has come of everything that Berth does: it worked, or it did not.
     until("bindings", async || {
