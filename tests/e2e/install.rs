@@ -5,6 +5,7 @@ mod accepted;
 pub mod account;
 mod chart;
 mod custom_kinds;
+mod in_cluster;
 mod kubelet;
 mod permissions;
 mod rendering;
