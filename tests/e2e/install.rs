@@ -7,6 +7,7 @@ mod chart;
 mod custom_kinds;
 mod in_cluster;
 mod kubelet;
+mod liveness;
 mod permissions;
 mod rendering;
 mod replica;
