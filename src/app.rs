@@ -1,6 +1,7 @@
 //! The composition root: makes the parts, starts what runs, and stops it.
 //!
 //! ```text
+//!   client      how the API server is reached
 //!   connect     where the cluster comes from: an API server that is followed, or a file
 //!   kubeconfig  when the client certificate of the kubeconfig ends
 //!   listeners   where requests come in, as a list: an address, its certificates, who answers
@@ -10,6 +11,7 @@
 //!   upkeep      the service that expires and sweeps
 //! ```
 
+mod client;
 mod connect;
 mod kubeconfig;
 mod listeners;
@@ -24,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use self::connect::client_config;
+pub(crate) use self::client::{NoClientConfig, client_config};
 use self::connect::{Connected, connect};
 use self::listeners::{Endpoint, RunningListeners};
 use self::reload::{ReloadMetrics, Reloader};

@@ -28,6 +28,7 @@ mod report;
 mod running;
 mod scheduler_config;
 mod scheduler_fields;
+mod schedulers;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -84,7 +85,7 @@ pub enum CannotAsk {
         /// Why not.
         reason: String,
     },
-    /// The kubeconfig that was named is unusable.
+    /// The kubeconfig that was named, here or in the environment, or the usual one is there and unusable.
     #[error("{0}")]
     Kubeconfig(String),
     /// The address of the admin endpoints is none.

@@ -394,6 +394,7 @@ fn doctor_finds_nothing_wrong_with_a_berth_that_runs_and_leaves_no_trace() {
 fn doctor_that_cannot_ask_says_so() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let nowhere = directory.path().join("nowhere");
+    let good = file(&directory, "good.yaml", CONFIG_HEAD);
     for option in ["--scheduler-config", "--config", "--kubeconfig"] {
         let output = doctor(&directory, &["--pre", option, shown(&nowhere)]);
         assert_eq!(output.status.code(), Some(2), "{option}");
@@ -403,6 +404,27 @@ fn doctor_that_cannot_ask_says_so() {
         let output = doctor(&directory, &["--server", "https://127.0.0.1:1", option, shown(&nowhere)]);
         assert_eq!(output.status.code(), Some(2), "{option}: {}", text(&output.stderr));
     }
+    // A kubeconfig that is there and no good is not passed over, wherever it is named.
+    let broken = file(&directory, "broken", "clusters: [\n");
+    let empty = file(&directory, "empty", "apiVersion: v1\nkind: Config\n");
+    for (name, kubeconfig) in [("nowhere", &nowhere), ("broken", &broken), ("empty", &empty)] {
+        let mut command = berth();
+        command.args(["doctor", "--pre", "--config", shown(&good)]).env("KUBECONFIG", kubeconfig);
+        let output = command.env("HOME", directory.path()).output().expect("runs");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains("cannot use kubeconfig") && said.contains("$KUBECONFIG"), "{name}: {said}");
+        assert!(said.contains(shown(kubeconfig)), "{name}: {said}");
+    }
+    let at_home = directory.path().join("home");
+    std::fs::create_dir_all(at_home.join(".kube")).expect("a folder");
+    std::fs::write(at_home.join(".kube/config"), "clusters: [\n").expect("written");
+    let output = berth().args(["doctor", "--pre"]).env("HOME", &at_home).output().expect("runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains(".kube/config"), "{}", text(&output.stderr));
+    let serving = berth().args(["serve", "--listen", "127.0.0.1:0"]).env("HOME", &at_home).output();
+    let serving = serving.expect("runs");
+    assert!(text(&serving.stderr).contains(".kube/config"), "serve says so too: {}", text(&serving.stderr));
     let nothing = doctor(&directory, &["--pre"]);
     assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stdout));
     assert!(text(&nothing.stderr).contains("--scheduler-config FILE"), "{}", text(&nothing.stderr));

@@ -1,11 +1,10 @@
 //! Where the cluster comes from: an API server that is followed, or a file that is read once.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context;
 use kube::client::ClientBuilder;
 
+use super::client::client_config;
 use super::kubeconfig::client_certificate_end;
 use super::services::Service;
 use super::{Shared, Source};
@@ -108,24 +107,4 @@ fn follow(
     let reviewer = Some(AccessReviewer::new(client.clone()));
     let nominator = Nominator::Api(client);
     Connected { api: Some(api), reviewer, binder, event_recorder, nominator, services }
-}
-
-/// How the API server is reached: through this kubeconfig, or the usual ones, or the in-cluster account.
-pub(crate) async fn client_config(kubeconfig: Option<&PathBuf>) -> anyhow::Result<kube::Config> {
-    let mut config = match kubeconfig {
-        Some(path) => {
-            let file = kube::config::Kubeconfig::read_from(path)
-                .with_context(|| format!("cannot use kubeconfig {}", path.display()))?;
-            kube::Config::from_custom_kubeconfig(file, &kube::config::KubeConfigOptions::default())
-                .await
-                .with_context(|| format!("cannot use kubeconfig {}", path.display()))?
-        }
-        None => kube::Config::infer().await.context(
-            "found neither a kubeconfig nor an in-cluster account; pass --kubeconfig FILE, \
-             or --snapshot FILE to serve a cluster from a file",
-        )?,
-    };
-    // Watches bring their own pauses; a binding repeated behind our back would be told "already bound".
-    config.default_retry = false;
-    Ok(config)
 }

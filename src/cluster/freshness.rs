@@ -14,7 +14,8 @@ use crate::model::Kind;
 ///
 /// A watch is *open* from the moment the API server accepts it until it breaks; one that stays silent
 /// for long is reopened, so that a connection that died without a word is noticed. While a watch is not
-/// open, its staleness is the time since anything was last heard on it.
+/// open, its staleness is the time since anything was last heard on it. A kind is *synced* once its first
+/// watch is open: who may list and not watch has a cache that is never right again.
 #[derive(Debug)]
 pub struct Freshness {
     began: Instant,
@@ -62,7 +63,7 @@ impl FreshnessMetrics {
 /// Why the cache cannot be trusted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotReady {
-    /// The first list has not arrived.
+    /// The first list has not arrived, or the watch after it has not been opened.
     NotSynced(Kind),
     /// The watch is cut for longer than allowed.
     Stale(Kind),
@@ -75,22 +76,17 @@ impl Default for Freshness {
 }
 
 impl Freshness {
-    /// The first full list is in the cache, or the kind is known not to be installed.
-    pub fn mark_synced(&self, kind: Kind) {
-        self.watch(kind).synced.store(true, Relaxed);
-        self.mark_heard(kind);
-    }
-
-    /// The API server accepted the watch, or said something on it.
+    /// The API server gave a whole list, accepted the watch, or said something on it.
     pub(crate) fn mark_heard(&self, kind: Kind) {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.watch(kind).heard.store(now, Relaxed);
     }
 
-    /// The watch is open.
+    /// The watch that goes on from a list in the cache is open, or the kind is known not to be installed.
     pub fn mark_open(&self, kind: Kind) {
         self.mark_heard(kind);
         self.watch(kind).open.store(true, Relaxed);
+        self.watch(kind).synced.store(true, Relaxed);
         *self.problem_mut(kind) = None;
     }
 
@@ -113,7 +109,7 @@ impl Freshness {
         self.watch(kind).open.store(false, Relaxed);
     }
 
-    /// Whether the first list has arrived.
+    /// Whether the first list has arrived, and a watch after it was opened.
     pub fn is_synced(&self, kind: Kind) -> bool {
         self.watch(kind).synced.load(Relaxed)
     }
@@ -137,7 +133,6 @@ impl Freshness {
     /// Declares every kind complete and current, as a file is.
     pub fn mark_all_current(&self) {
         for kind in Kind::ALL {
-            self.mark_synced(kind);
             self.mark_open(kind);
         }
     }

@@ -128,12 +128,14 @@ impl Follower {
             self.metrics.relists.with_label_values(&[kind.label()]).inc();
             tracing::debug!(kind = kind.label(), objects = objects.len(), "listed");
             self.store.apply([Change::Replace(kind, objects)]);
-            self.freshness.mark_synced(kind);
+            self.freshness.mark_heard(kind);
             progress.version.insert(listed_at)
         };
         progress.attempt = Attempt::Watch;
         let told = self.noticing_delay(kind, self.api.watch(kind, &path, from)).await?;
         progress.attempt = Attempt::Read;
+        // The status is here: API servers send it when they have accepted a watch, and not with its first event. Only now it
+        // is known that what was listed will be kept current.
         self.freshness.mark_open(kind);
         self.problems.is_well(kind);
         let mut batches = std::pin::pin!(told.ready_chunks(BATCH));
@@ -187,7 +189,6 @@ impl Follower {
     async fn sit_out(&self, kind: Kind, progress: &mut Progress) -> Result<(), ApiError> {
         progress.version = None;
         self.store.apply([Change::Replace(kind, Vec::new())]);
-        self.freshness.mark_synced(kind);
         self.freshness.mark_open(kind);
         tokio::time::sleep(ABSENT).await;
         Ok(())

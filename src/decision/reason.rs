@@ -220,7 +220,7 @@ impl Reason {
 /// Why no decision was made at all, so that kube-scheduler is to ask again soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Undecided {
-    /// Not every watch has synced since the start.
+    /// Not every kind was listed, and a watch of it opened, since the start.
     CacheNotSynced,
     /// A watch has been cut for longer than the staleness limit.
     CacheStale,

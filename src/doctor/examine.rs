@@ -8,7 +8,8 @@ use super::metrics_page::Page;
 use super::report::{Category, Report};
 use super::uses::Uses;
 use super::{
-    certificates, extender, permissions, profiles, reach, running, scheduler_config, topology, versions,
+    certificates, extender, permissions, profiles, reach, running, scheduler_config, schedulers, topology,
+    versions,
 };
 
 /// Judges all facts.
@@ -63,11 +64,13 @@ fn scheduler(facts: &Facts, report: &mut Report) {
     let cluster = facts.api_server.got().and_then(|server| server.cluster.got());
     let none = BTreeMap::new();
     let asked = cluster.map_or(&none, |cluster| &cluster.schedulers_of_groups);
-    let host_network = facts.api_server.got().and_then(|server| server.host_network);
+    let is_file = matches!(facts.config_source, ConfigSource::File);
+    let serves_tls = is_file.then(|| config.server.tls.is_some());
+    let pods = facts.api_server.got().map_or(&[][..], |server| &server.schedulers);
     report.add(category, first, scheduler.unknown_fields.clone());
     report.add(category, "one extender points to Berth", extender::which(&scheduler));
     if let [(_, ours), ..] = scheduler.extenders_for_berth().as_slice() {
-        let address = extender::address(ours, config, host_network);
+        let address = extender::address(ours, config, serves_tls, schedulers::network(&scheduler, pods));
         report.add_with_detail(category, "its address is usable and safe", address, ours.url_prefix.clone());
         report.add(category, "its verbs are all there", extender::verbs(ours, Uses::of(config)));
         report.add(category, "Berth is asked about all pods, by the names of nodes", extender::scope(ours));
@@ -152,15 +155,19 @@ fn api_server(facts: &Facts, report: &mut Report) {
         }
         Asked::Got(server) => server,
     };
-    let ApiServerFacts { version, schedulers, account, permissions, cluster, .. } = server;
+    let ApiServerFacts { version, schedulers: pods, account, permissions, cluster } = server;
     report.add_with_detail(category, first, Vec::new(), version.clone());
     report.add(category, "Berth has been tried with its version", versions::api_server(version));
-    let skew = "kube-scheduler goes with it";
-    if schedulers.is_empty() {
-        report.skip(category, skew, "no kube-scheduler runs as a pod that can be seen");
+    let (tried, skew) = ("Berth has been tried with kube-scheduler's version", "kube-scheduler goes with it");
+    let seen = schedulers::versions(pods);
+    if seen.is_empty() {
+        let why = "no kube-scheduler of a known version runs as a pod that can be seen";
+        report.skip(category, tried, why);
+        report.skip(category, skew, why);
     } else {
-        let shown: Vec<_> = schedulers.iter().map(ToString::to_string).collect();
-        report.add_with_detail(category, skew, versions::skew(version, schedulers), shown.join(", "));
+        report.add(category, tried, versions::schedulers(&seen));
+        let shown: Vec<_> = seen.iter().map(ToString::to_string).collect();
+        report.add_with_detail(category, skew, versions::skew(version, &seen), shown.join(", "));
     }
     let name = if facts.pre { "Berth can be installed" } else { "Berth may do what it has to" };
     match permissions {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::finding::{Code, Finding};
 use super::scheduler_config::{Extender, SchedulerConfig};
+use super::schedulers::Network;
 use super::url::Url;
 use super::uses::Uses;
 use crate::config::Config;
@@ -45,8 +46,13 @@ pub(super) fn which(config: &SchedulerConfig) -> Vec<Finding> {
     findings
 }
 
-/// Where calls go.
-pub(super) fn address(extender: &Extender, config: &Config, host_network: Option<bool>) -> Vec<Finding> {
+/// Where calls go. `serves_tls` is known where Berth's own file is.
+pub(super) fn address(
+    extender: &Extender,
+    config: &Config,
+    serves_tls: Option<bool>,
+    network: Network,
+) -> Vec<Finding> {
     let url = match Url::parse(&extender.url_prefix) {
         Ok(url) => url,
         Err(reason) => {
@@ -76,6 +82,7 @@ pub(super) fn address(extender: &Extender, config: &Config, host_network: Option
         }
         _ => {}
     }
+    findings.extend(scheme(&url, extender, serves_tls));
     findings.extend(tls(extender));
     let starts = !(extender.tls_config.insecure && extender.has_authority());
     if url.is_https && starts && extender.accepts_any_certificate() {
@@ -90,15 +97,34 @@ pub(super) fn address(extender: &Extender, config: &Config, host_network: Option
             Finding::error(code, reason, remedy)
         });
     }
-    if !url.is_https && !url.is_loopback() && !config.server.insecure {
+    if !url.is_https && !url.is_loopback() && !config.server.insecure && serves_tls != Some(true) {
         findings.push(Finding::error(
             Code::PlainHttp,
             format!("{} is another machine, and Berth refuses plain HTTP there", url.host),
             "use https:// with server.tls, or loopback; server.insecure: true if the network is trusted",
         ));
     }
-    findings.extend(name(&url, host_network));
+    findings.extend(name(&url, network));
     findings
+}
+
+/// Berth speaks TLS exactly where `server.tls` is set, on loopback too.
+fn scheme(url: &Url, extender: &Extender, serves_tls: Option<bool>) -> Option<Finding> {
+    let (reason, remedy) = match (url.is_https, serves_tls?) {
+        (true, false) => (
+            "urlPrefix begins with https://, and Berth's configuration has no server.tls: Berth speaks plain HTTP there, so every \
+             call fails",
+            "set server.tls.certFile and keyFile; or write http:// and remove enableHTTPS and tlsConfig, on loopback",
+        ),
+        // With enableHTTPS the URL contradicts what is beside it, which is said already.
+        (false, true) if !extender.enable_https => (
+            "urlPrefix begins with http://, and Berth's configuration has server.tls: Berth speaks TLS only there, so every call \
+             fails",
+            "write urlPrefix: https://..., enableHTTPS: true and tlsConfig.caFile; or remove server.tls, on loopback",
+        ),
+        _ => return None,
+    };
+    Some(Finding::error(Code::HttpsContradiction, reason, remedy))
 }
 
 /// What contradicts itself in `tlsConfig`, whatever the URL is.
@@ -128,8 +154,8 @@ fn tls(extender: &Extender) -> Vec<Finding> {
 }
 
 /// On the host's network, names of Services mean nothing. Where kube-scheduler runs may not be known.
-fn name(url: &Url, host_network: Option<bool>) -> Option<Finding> {
-    if url.ip().is_some() || url.host == "localhost" || host_network == Some(false) {
+fn name(url: &Url, network: Network) -> Option<Finding> {
+    if url.ip().is_some() || url.host == "localhost" || network == Network::Pods {
         return None;
     }
     let mut labels = url.host.split('.').skip(1).peekable();
@@ -139,7 +165,7 @@ fn name(url: &Url, host_network: Option<bool>) -> Option<Finding> {
         url.host
     );
     let remedy = "use loopback or the ClusterIP, and name the certificate's host in tlsConfig.serverName";
-    Some(if host_network == Some(true) && is_of_cluster {
+    Some(if network == Network::Host && is_of_cluster {
         Finding::error(Code::ClusterDnsName, reason, remedy)
     } else {
         Finding::warning(Code::ClusterDnsName, reason, remedy)

@@ -6,8 +6,8 @@ use super::certificates::TlsFacts;
 use super::permissions::Reviewed;
 use super::reach::Reached;
 use super::running::RunningFacts;
+use super::schedulers::SchedulerPod;
 use super::topology::Cluster;
-use super::versions::Version;
 use crate::config::Config;
 
 /// Something that was asked for.
@@ -56,10 +56,8 @@ pub(super) enum ConfigSource {
 pub(super) struct ApiServerFacts {
     /// Its version, as it says it.
     pub(super) version: String,
-    /// The versions of the kube-schedulers that run as pods.
-    pub(super) schedulers: Vec<Version>,
-    /// Whether they are on the network of their hosts, if there are any and all are alike.
-    pub(super) host_network: Option<bool>,
+    /// The kube-schedulers that run as pods, as far as they can be seen.
+    pub(super) schedulers: Vec<SchedulerPod>,
     /// For whom permissions were looked up.
     pub(super) account: String,
     pub(super) permissions: Asked<Vec<Reviewed>>,

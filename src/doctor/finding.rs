@@ -50,7 +50,7 @@ codes! {
     UnknownVerb,
     /// `urlPrefix` is no URL that Berth could be reached by.
     UrlUnusable,
-    /// `enableHTTPS` or `https://` without the other.
+    /// Of `enableHTTPS`, `https://` and Berth's `server.tls` one is there without the others.
     HttpsContradiction,
     /// Any certificate is accepted.
     CertificateNotVerified,

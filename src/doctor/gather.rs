@@ -2,7 +2,9 @@
 
 mod admin;
 mod api_server;
+mod gifts;
 mod http_call;
+mod schedulers;
 mod tls_files;
 
 use std::path::Path;

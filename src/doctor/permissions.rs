@@ -14,6 +14,8 @@ pub(super) struct Permission {
     pub(super) verb: &'static str,
     /// Where; `None` everywhere.
     pub(super) namespace: Option<String>,
+    /// Of which object; empty for all.
+    pub(super) object: &'static str,
     /// What it is needed for.
     pub(super) purpose: Purpose,
 }
@@ -33,6 +35,10 @@ pub(super) enum Purpose {
     Review,
     /// To install Berth.
     Install,
+    /// To give away, with a role or its binding, rights that one may not have.
+    GiveAway,
+    /// To install Berth with Helm.
+    InstallWithHelm,
 }
 
 impl Permission {
@@ -43,15 +49,21 @@ impl Permission {
         verb: &'static str,
         purpose: Purpose,
     ) -> Self {
-        Self { group, resource, subresource, verb, namespace: None, purpose }
+        Self { group, resource, subresource, verb, namespace: None, object: "", purpose }
     }
 
-    /// As it stands in a role: `create pods/binding`, `list nodes`, `watch jobs.batch`.
+    fn inside(self, namespace: &str) -> Self {
+        Self { namespace: Some(namespace.to_owned()), ..self }
+    }
+
+    /// As it stands in a role: `create pods/binding`, `list nodes`, `watch jobs.batch`; with the name of the object, if one is
+    /// meant.
     pub(super) fn name(&self) -> String {
-        let Self { group, resource, subresource, verb, .. } = self;
+        let Self { group, resource, subresource, verb, object, .. } = self;
         let slash = if subresource.is_empty() { "" } else { "/" };
         let dot = if group.is_empty() { "" } else { "." };
-        format!("{verb} {resource}{dot}{group}{slash}{subresource}")
+        let space = if object.is_empty() { "" } else { " " };
+        format!("{verb} {resource}{dot}{group}{slash}{subresource}{space}{object}")
     }
 }
 
@@ -86,6 +98,10 @@ pub(super) fn needed_to_run(
 pub(super) fn needed_to_install(namespace: &str) -> Vec<Permission> {
     let create = |group, resource| Permission::new(group, resource, "", "create", Purpose::Install);
     let rbac = "rbac.authorization.k8s.io";
+    let give = |verb, resource, object| {
+        let permission = Permission::new(rbac, resource, "", verb, Purpose::GiveAway);
+        Permission { object, ..permission }
+    };
     let everywhere =
         [create("", "namespaces"), create(rbac, "clusterroles"), create(rbac, "clusterrolebindings")];
     let inside = [
@@ -96,9 +112,18 @@ pub(super) fn needed_to_install(namespace: &str) -> Vec<Permission> {
         create("policy", "poddisruptionbudgets"),
         create(rbac, "roles"),
         create(rbac, "rolebindings"),
+        Permission::new("", "secrets", "", "create", Purpose::InstallWithHelm),
     ];
-    let inside = inside.map(|permission| Permission { namespace: Some(namespace.to_owned()), ..permission });
-    everywhere.into_iter().chain(inside).collect()
+    let inside = inside.map(|permission| permission.inside(namespace));
+    // kube-scheduler's port finds out there who calls it.
+    let for_scheduler = [
+        create(rbac, "rolebindings").inside("kube-system"),
+        give("bind", "roles", "extension-apiserver-authentication-reader").inside("kube-system"),
+        give("bind", "clusterroles", "system:kube-scheduler"),
+        give("bind", "clusterroles", "system:volume-scheduler"),
+    ];
+    let role = give("escalate", "clusterroles", "berth");
+    everywhere.into_iter().chain(inside).chain(for_scheduler).chain([role]).collect()
 }
 
 /// What the API server says about a permission.
@@ -110,41 +135,68 @@ pub(super) struct Reviewed {
 
 /// What is missing.
 pub(super) fn judge(reviewed: &[Reviewed], account: &str) -> Vec<Finding> {
-    let missing = reviewed.iter().filter(|reviewed| !reviewed.allowed);
-    missing.map(|reviewed| lacks(&reviewed.permission, account)).collect()
+    let missing = reviewed.iter().filter(|reviewed| !reviewed.allowed).map(|reviewed| &reviewed.permission);
+    let of_reviews = |permission: &&Permission| permission.purpose == Purpose::Review;
+    let others = missing.clone().filter_map(|permission| lacks(permission, account));
+    others.chain(lacks_reviews(&missing.filter(of_reviews).collect::<Vec<_>>(), account)).collect()
 }
 
-fn lacks(permission: &Permission, account: &str) -> Finding {
+/// So it is as shipped: nobody has to be let in to the admin endpoints. There is one finding for all of it, for one component
+/// brings all of it.
+fn lacks_reviews(missing: &[&Permission], account: &str) -> Option<Finding> {
+    let names: Vec<_> = missing.iter().map(|permission| permission.name()).collect();
+    (!names.is_empty()).then(|| {
+        let reason = format!(
+            "{account} may not {}: the admin port refuses everything but /livez and /readyz, so nobody can scrape metrics",
+            names.join(" and ")
+        );
+        let remedy = "if somebody is to scrape them, add the component admin-access to the kustomization, or set \
+                      adminAccess.enabled: true in the chart; docs/install.md says what else that takes (Metrics)";
+        Finding::warning(Code::PermissionMissing, reason, remedy)
+    })
+}
+
+fn lacks(permission: &Permission, account: &str) -> Option<Finding> {
     let name = permission.name();
-    let consequence = match permission.purpose {
-        Purpose::Follow(kind) => {
-            format!("Berth cannot follow {}, and is not ready", kind.label())
-        }
-        Purpose::Bind => "Berth cannot bind any pod".to_owned(),
-        Purpose::Nominate => {
-            "plans of groups are not written to their members, and room that is given up is not announced"
-                .to_owned()
-        }
-        Purpose::Tell => "Berth cannot say on pods how their groups are doing".to_owned(),
-        Purpose::Review => "nobody can be let in to the admin endpoints".to_owned(),
-        Purpose::Install => "the manifests cannot be applied".to_owned(),
-    };
     let place = permission.namespace.as_ref().map_or(String::new(), |namespace| format!(" in {namespace}"));
-    let reason = format!("{account} may not {name}{place}: {consequence}");
-    match permission.purpose {
-        Purpose::Install => {
-            Finding::error(Code::MayNotInstall, reason, "ask an administrator of the cluster, or become one")
+    let reason = |consequence: &str| format!("{account} may not {name}{place}: {consequence}");
+    let missing = Code::PermissionMissing;
+    Some(match permission.purpose {
+        Purpose::Follow(kind) => {
+            let consequence = format!("Berth cannot follow {}, and is not ready", kind.label());
+            Finding::error(missing, reason(&consequence), grant(&name))
         }
+        Purpose::Bind => Finding::error(missing, reason("Berth cannot bind any pod"), grant(&name)),
+        Purpose::Nominate => Finding::error(
+            missing,
+            reason(
+                "plans of groups are not written to their members, and room that is given up is not announced",
+            ),
+            format!("{}, or set replicaGroups.nominate: false", grant(&name)),
+        ),
         // Berth places pods all the same.
-        Purpose::Tell => Finding::warning(Code::PermissionMissing, reason, grant(&name)),
-        Purpose::Nominate => {
-            let remedy = format!("{}, or set replicaGroups.nominate: false", grant(&name));
-            Finding::error(Code::PermissionMissing, reason, remedy)
-        }
-        Purpose::Follow(_) | Purpose::Bind | Purpose::Review => {
-            Finding::error(Code::PermissionMissing, reason, grant(&name))
-        }
-    }
+        Purpose::Tell => Finding::warning(
+            missing,
+            reason("Berth cannot say on pods how their groups are doing"),
+            grant(&name),
+        ),
+        Purpose::Review => return None,
+        Purpose::Install => Finding::error(
+            Code::MayNotInstall,
+            reason("the manifests cannot be applied"),
+            "ask an administrator of the cluster, or become one",
+        ),
+        Purpose::GiveAway => Finding::error(
+            Code::MayNotInstall,
+            reason("nor has it all the rights of that role itself, and nobody can give away more than that"),
+            format!("ask an administrator of the cluster, or have \"{name}\" granted"),
+        ),
+        Purpose::InstallWithHelm => Finding::warning(
+            Code::MayNotInstall,
+            reason("Helm keeps there what it has installed, so helm install fails"),
+            "install with kubectl apply -k, which does without, or ask an administrator of the cluster",
+        ),
+    })
 }
 
 fn grant(name: &str) -> String {
@@ -207,5 +259,7 @@ mod tests {
         let names = names(&needed_to_install("berth-system"));
         assert!(names.contains(&"create clusterroles.rbac.authorization.k8s.io".to_owned()), "{names:?}");
         assert!(names.contains(&"create deployments.apps".to_owned()), "{names:?}");
+        let role = "bind clusterroles.rbac.authorization.k8s.io system:kube-scheduler".to_owned();
+        assert!(names.contains(&role), "{names:?}");
     }
 }

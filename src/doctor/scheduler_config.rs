@@ -21,6 +21,8 @@ pub(super) const DEFAULT_HTTP_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct SchedulerConfig {
     api_version: String,
     kind: String,
+    #[serde(deserialize_with = "or_default")]
+    leader_election: LeaderElection,
     pub(super) percentage_of_nodes_to_score: Option<i64>,
     #[serde(deserialize_with = "or_default")]
     pub(super) profiles: Vec<Profile>,
@@ -29,6 +31,12 @@ pub(super) struct SchedulerConfig {
     /// What is wrong with fields that kube-scheduler does not know. The others can be looked at all the same.
     #[serde(skip)]
     pub(super) unknown_fields: Vec<Finding>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct LeaderElection {
+    resource_name: Option<String>,
 }
 
 /// One profile.
@@ -128,6 +136,11 @@ pub(super) fn parse(text: &str) -> Result<SchedulerConfig, Finding> {
 }
 
 impl SchedulerConfig {
+    /// The name of the lease, if it is named.
+    pub(super) fn lease(&self) -> Option<&str> {
+        self.leader_election.resource_name.as_deref().filter(|name| !name.is_empty())
+    }
+
     /// The profiles, or the one that there is without any.
     pub(super) fn effective_profiles(&self) -> Vec<Profile> {
         if self.profiles.is_empty() { vec![Profile::default()] } else { self.profiles.clone() }

@@ -1,7 +1,7 @@
 //! Keeps what is reserved for groups in line with what is seen of their members.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Verbs;
 use super::off_loop::off_the_event_loop;
@@ -19,6 +19,9 @@ const MOST_ROUNDS: usize = 4;
 /// How many of the groups that went short are looked at again before a decision. There may be many of them, made up by
 /// somebody: whoever asks must not pay for all.
 const MOST_HOPEFUL: usize = 8;
+
+/// How soon to see whether a cache that may not be trusted now may be.
+const DISTRUST: Duration = Duration::from_millis(200);
 
 /// So many times as long as it took to look at some of them nothing is done about the others.
 const REST: u32 = 4;
@@ -43,16 +46,23 @@ impl Verbs {
             let snapshot = self.store.snapshot();
             let began = Instant::now();
             // Half a cluster tells nothing about what is missing.
-            let is_due = is_outdated(snapshot.view()) && self.trust_cache(&snapshot).is_ok();
+            let is_outdated_now = is_outdated(snapshot.view());
+            let is_due = is_outdated_now && self.trust_cache(&snapshot).is_ok();
             if is_due {
                 if self.bring_reservations_up_to_date().is_err() {
                     tracing::error!("reservations of replica groups could not be worked out");
                 }
                 tokio::time::sleep(began.elapsed() * REST).await;
             }
-            let is_left = is_due && is_outdated(self.store.snapshot().view());
-            if !is_left && changes.next().await.is_none() {
-                return;
+            if is_due && is_outdated(self.store.snapshot().view()) {
+                continue;
+            }
+            tokio::select! {
+                next = changes.next() => if next.is_none() {
+                    return;
+                },
+                // A watch that is open at last may have nothing to tell: nothing changes then but that the cache is trusted.
+                () = tokio::time::sleep(DISTRUST), if is_outdated_now && !is_due => {}
             }
         }
     }

@@ -4,6 +4,8 @@ use std::process::Output;
 
 use anyhow::{Context, Result, ensure};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use crate::controlplane::{ControlPlane, Options};
@@ -36,6 +38,41 @@ fn findings(output: &Output) -> Result<Vec<(String, String)>> {
     Ok(findings.map(|finding| (text(&finding["code"]), text(&finding["reason"]))).collect())
 }
 
+/// Creating roles and bindings takes more than `create`: the verbs `bind` and `escalate`, or all the rights that are given away.
+async fn ensure_what_is_given_away_is_looked_at(
+    client: &Client,
+    doctor: &impl AsyncFn(&[&str]) -> std::io::Result<Output>,
+) -> Result<()> {
+    let rbac = "rbac.authorization.k8s.io";
+    let verbs = ["get", "list", "watch", "create", "update", "patch", "delete"];
+    let creates =
+        json!([{"apiGroups": ["", "apps", "policy", rbac], "resources": ["*"], "verbs": ["create"]}]);
+    // kube-scheduler's role has verbs of its own, about devices.
+    let of_scheduler = Api::<ClusterRole>::all(client.clone()).get("system:kube-scheduler").await?;
+    let mut has_all = vec![json!({"apiGroups": ["*"], "resources": ["*"], "verbs": verbs})];
+    for rule in of_scheduler.rules.into_iter().flatten() {
+        has_all.push(serde_json::to_value(rule)?);
+    }
+    let has_all = json!(has_all);
+    let gives = json!([creates[0], {"apiGroups": [rbac], "resources": ["roles", "clusterroles"], "verbs": ["bind", "escalate"]}]);
+    for (user, rules, missing) in [("creates", creates, 4), ("has-all", has_all, 0), ("gives", gives, 0)] {
+        let role = json!({"metadata": {"name": user}, "rules": rules});
+        create::<ClusterRole>(client, &serde_json::from_value(role)?).await?;
+        let binding = json!({"metadata": {"name": user}, "subjects": [{"apiGroup": rbac, "kind": "User", "name": user}],
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": user}});
+        create::<ClusterRoleBinding>(client, &serde_json::from_value(binding)?).await?;
+        let output = doctor(&["--as", user]).await?;
+        let found = findings(&output)?;
+        let is_about_gifts = |(code, reason): &(String, String)| {
+            code == "MayNotInstall" && (reason.contains(" bind ") || reason.contains(" escalate "))
+        };
+        ensure!(found.iter().all(is_about_gifts) && found.len() == missing, "{user}: {found:?}");
+    }
+    let left = Api::<ClusterRole>::all(client.clone()).list(&ListParams::default()).await?;
+    ensure!(left.iter().all(|role| !role.name_any().contains("dry-run")), "doctor has made a role");
+    Ok(())
+}
+
 #[tokio::test]
 async fn missing_permissions_and_labels_are_found() -> Result<()> {
     let options = Options { controllers: false, kubelets: false, ..Options::default() };
@@ -62,9 +99,10 @@ async fn missing_permissions_and_labels_are_found() -> Result<()> {
         let refused = findings(&stranger)?;
         ensure!(stranger.status.code() == Some(1), "{refused:?}");
         ensure!(
-            refused.iter().all(|(code, _)| code == "MayNotInstall") && refused.len() == 10,
+            refused.iter().all(|(code, _)| code == "MayNotInstall") && refused.len() == 16,
             "{refused:?}"
         );
+        ensure_what_is_given_away_is_looked_at(&client, &doctor).await?;
 
         // Berth itself is not there; what its account may do is known all the same.
         let installed = async |more: &[&str]| {

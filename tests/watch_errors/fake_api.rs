@@ -47,6 +47,8 @@ struct Served {
     /// Statuses for the next lists and the next watch, before anything works.
     failing_lists: Vec<u16>,
     refused_watch: Option<u16>,
+    /// The status that every watch gets, while it is set.
+    refused_watches: Option<u16>,
     /// How watches end that end as soon as they are opened.
     short: Option<&'static str>,
     watches: usize,
@@ -112,6 +114,11 @@ impl FakeApi {
 
     pub fn refuse_next_watch(&self, kind: Kind, status: u16) {
         self.with(kind, |served| served.refused_watch = Some(status));
+    }
+
+    /// Watches are refused with this status until that is taken back. One that is open stays so.
+    pub fn refuse_watches(&self, kind: Kind, status: Option<u16>) {
+        self.with(kind, |served| served.refused_watches = status);
     }
 
     /// From now on every watch says this and ends as soon as it is opened.
@@ -308,7 +315,7 @@ fn answer(mut stream: TcpStream, state: &Shared) -> std::io::Result<()> {
     };
     let served = state.kinds.entry(kind).or_default();
     if parameter("watch").is_some() {
-        if let Some(status) = served.refused_watch.take() {
+        if let Some(status) = served.refused_watch.take().or(served.refused_watches) {
             return fail(&mut stream, status);
         }
         stream.write_all(

@@ -68,7 +68,6 @@ impl Following {
     pub fn distrusted_when_limit_is(&self, limit: Duration) -> bool {
         for kind in Kind::ALL {
             if !self.freshness.is_synced(kind) {
-                self.freshness.mark_synced(kind);
                 self.freshness.mark_open(kind);
             }
         }

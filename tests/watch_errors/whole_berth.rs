@@ -121,6 +121,55 @@ fn a_forbidden_kind_costs_readiness_and_the_remedy_is_said() {
     }
 }
 
+/// The kinds for which it is not ready.
+fn unready_kinds(berth: &Running) -> Vec<String> {
+    let body = berth.admin("/readyz?verbose").body;
+    let broken = body.lines().filter_map(|line| line.strip_prefix("[-] "));
+    broken.map(|line| line.split(':').next().unwrap_or_default().to_owned()).collect()
+}
+
+/// A role that lets Berth list and not watch must not pass for ready for as long as `stalenessLimit`: a rolling update would have
+/// replaced every good replica by then.
+#[test]
+fn a_kind_that_may_be_listed_and_not_watched_costs_readiness_from_the_start() {
+    let optional = group::Source::PodGroup.kind().expect("PodGroup objects");
+    for kind in [Kind::Pod, optional] {
+        let api = FakeApi::start();
+        api.install(optional, "v1alpha1");
+        api.serve(Kind::Node, List::of([node("a")]));
+        api.refuse_watches(kind, Some(403));
+        let berth = start(&api, "");
+        let label = kind.label();
+        let series = format!("berth_watch_problem{{kind=\"{label}\",problem=\"forbidden\"}}");
+        until_true("it shows", || berth.count(&series) == 1);
+        assert_eq!(api.lists(kind), 1, "it was listed");
+        until_true("all other kinds are followed", || unready_kinds(&berth) == [label]);
+        let readiness = berth.admin("/readyz?verbose");
+        assert_eq!((readiness.status, berth.count("berth_ready")), (503, 0), "{}", readiness.body);
+        let expected = format!("[-] {label}: not synced: forbidden: Berth's account may not watch");
+        assert!(readiness.body.contains(&expected), "{}", readiness.body);
+        assert!(filter_error(&berth).contains("not synced"));
+
+        api.refuse_watches(kind, None);
+        until_ready(&berth);
+        assert_eq!((berth.count(&series), filter_error(&berth)), (0, String::new()));
+    }
+}
+
+/// What it has followed until now is no worse than after any other cut.
+#[test]
+fn a_right_that_is_taken_away_later_is_a_cut_like_any_other() {
+    let api = FakeApi::start();
+    api.serve(Kind::Node, List::of([node("a")]));
+    let berth = start(&api, "");
+    until_ready(&berth);
+    api.refuse_watches(Kind::Pod, Some(403));
+    api.end_watch(Kind::Pod);
+    let series = r#"berth_watch_problem{kind="Pod",problem="forbidden"}"#;
+    until_true("it shows", || berth.count(series) == 1);
+    assert_eq!((berth.admin("/readyz").status, filter_error(&berth)), (200, String::new()));
+}
+
 #[test]
 fn what_only_members_of_groups_demand_is_not_asked_for_without_groups() {
     let kinds: Vec<_> = Kind::ALL.into_iter().filter(|kind| kind.is_for_members()).collect();

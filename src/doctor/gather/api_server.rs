@@ -8,21 +8,21 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, ListParams, PostParams};
+use kube::api::{Api, PostParams};
 use kube::{Client, Config as ClientConfig};
 
-use crate::app::client_config;
+use super::gifts;
+use super::schedulers::schedulers;
+use crate::app::{NoClientConfig, client_config};
 use crate::cluster::WatchMetrics;
 use crate::cluster::api::Api as Objects;
 use crate::config::Config;
 use crate::doctor::facts::{ApiServerFacts, Asked};
 use crate::doctor::permissions::{self, Permission, Reviewed};
 use crate::doctor::topology::Cluster;
-use crate::doctor::versions::Version;
 use crate::doctor::{CannotAsk, Options};
 use crate::json::Interner;
-use crate::logging::{LogMetrics, Throttle};
+use crate::logging::{LogMetrics, Throttle, with_causes};
 use crate::metrics::Registry;
 use crate::model::Kind;
 use crate::view::View;
@@ -32,8 +32,6 @@ use crate::view::change::Change;
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(1));
 /// How many reviews are asked for at a time.
 const AT_ONCE: usize = 8;
-/// Where kube-scheduler may be seen as a pod: as kubeadm labels it, and beside Berth.
-const SCHEDULERS: [&str; 2] = ["component=kube-scheduler", "app.kubernetes.io/name=berth"];
 
 /// Asks for everything.
 pub(super) async fn ask(
@@ -43,11 +41,10 @@ pub(super) async fn ask(
 ) -> Result<Asked<ApiServerFacts>, CannotAsk> {
     let mut client = match client_config(options.kubeconfig.as_ref()).await {
         Ok(client) => client,
-        Err(error) if options.kubeconfig.is_some() => {
-            let text = format!("{error:#}");
-            return Err(CannotAsk::Kubeconfig(text.lines().next().unwrap_or_default().to_owned()));
+        Err(error @ NoClientConfig::Unusable { .. }) => {
+            return Err(CannotAsk::Kubeconfig(with_causes(&error)));
         }
-        Err(_) => {
+        Err(NoClientConfig::Nothing(_)) => {
             let why = "found neither a kubeconfig nor an in-cluster account; pass --kubeconfig FILE";
             return Ok(Asked::Skipped(why.to_owned()));
         }
@@ -73,7 +70,7 @@ async fn ask_at(
     let reviewer = Client::try_from(impersonating).map_err(in_place)?;
     let version = client.apiserver_version().await.map_err(in_place)?.git_version;
     let objects = objects(&client).map_err(|error| error.to_string())?;
-    let (schedulers, host_network) = schedulers(&client).await;
+    let schedulers = schedulers(&client).await;
     let needed = if options.pre {
         permissions::needed_to_install(&options.namespace)
     } else {
@@ -81,7 +78,7 @@ async fn ask_at(
         permissions::needed_to_run(config, |kind| installed.contains(&kind), admin_off_loopback)
     };
     let permissions = match review(&reviewer, needed).await {
-        Ok(permissions) => Asked::Got(permissions),
+        Ok(permissions) => Asked::Got(gifts::second_opinion(&reviewer, permissions, options, config).await),
         Err(error) => Asked::Failed(format!("permissions cannot be looked up: {}", cause(&error))),
     };
     let cluster = match cluster(&objects, config).await {
@@ -92,7 +89,7 @@ async fn ask_at(
         Some(account) => account.clone(),
         None => who_am_i(&reviewer).await,
     };
-    Ok(ApiServerFacts { version, schedulers, host_network, account, permissions, cluster })
+    Ok(ApiServerFacts { version, schedulers, account, permissions, cluster })
 }
 
 /// The innermost cause, which is the one that tells.
@@ -145,6 +142,7 @@ async fn review_one(client: &Client, permission: Permission) -> Result<Reviewed,
                 subresource: some(permission.subresource),
                 verb: Some(permission.verb.to_owned()),
                 namespace: permission.namespace.clone(),
+                name: some(permission.object),
                 ..ResourceAttributes::default()
             }),
             ..SelfSubjectAccessReviewSpec::default()
@@ -154,29 +152,6 @@ async fn review_one(client: &Client, permission: Permission) -> Result<Reviewed,
     let review = Api::<SelfSubjectAccessReview>::all(client.clone());
     let answer = review.create(&PostParams::default(), &asked).await?;
     Ok(Reviewed { permission, allowed: answer.status.is_some_and(|status| status.allowed) })
-}
-
-/// The kube-schedulers that run as pods. Who may not see them learns nothing, and nothing depends on it.
-async fn schedulers(client: &Client) -> (Vec<Version>, Option<bool>) {
-    let pods = Api::<Pod>::all(client.clone());
-    let (mut versions, mut networks) = (Vec::new(), Vec::new());
-    for labels in SCHEDULERS {
-        let Ok(found) = pods.list(&ListParams::default().labels(labels)).await else { continue };
-        for spec in found.items.into_iter().filter_map(|pod| pod.spec) {
-            let images = spec.containers.iter().filter_map(|container| container.image.as_deref());
-            let found: Vec<_> = images.filter_map(Version::of_scheduler_image).collect();
-            if !found.is_empty() {
-                networks.push(spec.host_network.unwrap_or(false));
-            }
-            versions.extend(found);
-        }
-    }
-    versions.sort_unstable();
-    versions.dedup();
-    networks.sort_unstable();
-    networks.dedup();
-    let host_network = if let [only] = networks[..] { Some(only) } else { None };
-    (versions, host_network)
 }
 
 /// Nodes and groups, recognised as Berth recognises them.

@@ -1,11 +1,17 @@
 //! kube-scheduler's configuration.
 
-use super::{Case, SHIPPED, case, cluster, config, replaced, server};
+use super::{Case, Facts, SHIPPED, case, cluster, config, replaced, server};
 use crate::doctor::finding::Code;
 use crate::doctor::finding::Severity::{Error, Warning};
 
 const HTTPS: &str = "urlPrefix: https://127.0.0.1:8888\n    enableHTTPS: true";
 pub(super) const HTTP: &str = "urlPrefix: http://127.0.0.1:8888";
+
+/// A Berth with a certificate, and what kube-scheduler is told about it.
+fn secured(f: &mut Facts, to: &str) {
+    f.config = config("server: {tls: {certFile: a, keyFile: b}}");
+    replaced(f, HTTP, to);
+}
 
 #[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn cases() -> Vec<Case> {
@@ -54,34 +60,44 @@ pub(super) fn cases() -> Vec<Case> {
             replaced(f, HTTP, "urlPrefix: http://127.0.0.1:8888\n    enableHTTPS: true");
         }),
         case("HTTPS by the URL only", Code::HttpsContradiction, Warning, |f| {
-            replaced(f, HTTP, "urlPrefix: https://127.0.0.1:8888");
+            secured(f, "urlPrefix: https://127.0.0.1:8888");
         }),
-        case("no authority", Code::CertificateNotVerified, Error, |f| replaced(f, HTTP, HTTPS)),
+        case("HTTPS, and no certificate", Code::HttpsContradiction, Error, |f| {
+            replaced(f, HTTP, &format!("{HTTPS}\n    tlsConfig: {{caFile: a}}"));
+        }),
+        case("a certificate, and plain HTTP", Code::HttpsContradiction, Error, |f| secured(f, HTTP)),
+        case("a certificate, and plain HTTP elsewhere", Code::HttpsContradiction, Error, |f| {
+            secured(f, "urlPrefix: http://10.0.0.7:8888");
+        }),
+        case("a certificate, and HTTPS by the flag only", Code::HttpsContradiction, Error, |f| {
+            secured(f, &format!("{HTTP}\n    enableHTTPS: true"));
+        }),
+        case("no authority", Code::CertificateNotVerified, Error, |f| secured(f, HTTPS)),
         case("insecure by the flag", Code::CertificateNotVerified, Warning, |f| {
-            replaced(f, HTTP, &format!("{HTTPS}\n    tlsConfig: {{insecure: true}}"));
+            secured(f, &format!("{HTTPS}\n    tlsConfig: {{insecure: true}}"));
         }),
         case("insecure, and an authority", Code::InsecureWithAuthority, Error, |f| {
-            replaced(f, HTTP, &format!("{HTTPS}\n    tlsConfig: {{insecure: true, caFile: a}}"));
+            secured(f, &format!("{HTTPS}\n    tlsConfig: {{insecure: true, caFile: a}}"));
         }),
         case("insecure, and an authority, without HTTPS", Code::InsecureWithAuthority, Error, |f| {
             replaced(f, HTTP, &format!("{HTTP}\n    tlsConfig: {{insecure: true, caData: YQ==}}"));
         }),
         case("a certificate without a key", Code::ClientCertificateIncomplete, Warning, |f| {
-            replaced(f, HTTP, &format!("{HTTPS}\n    tlsConfig: {{caFile: a, certFile: b}}"));
+            secured(f, &format!("{HTTPS}\n    tlsConfig: {{caFile: a, certFile: b}}"));
         }),
         case("a key without a certificate", Code::ClientCertificateIncomplete, Warning, |f| {
-            replaced(f, HTTP, &format!("{HTTPS}\n    tlsConfig: {{caFile: a, keyData: YQ==}}"));
+            secured(f, &format!("{HTTPS}\n    tlsConfig: {{caFile: a, keyData: YQ==}}"));
         }),
         case("plain HTTP elsewhere", Code::PlainHttp, Error, |f| {
             replaced(f, HTTP, "urlPrefix: http://10.0.0.7:8888");
         }),
         case("a Service's name on the host's network", Code::ClusterDnsName, Error, |f| {
             let url = "urlPrefix: https://berth.berth-system.svc:8888\n    tlsConfig: {caFile: a}";
-            replaced(f, HTTP, url);
+            secured(f, url);
         }),
         case("a Service's name, who knows from where", Code::ClusterDnsName, Warning, |f| {
-            server(f).host_network = None;
-            replaced(f, HTTP, "urlPrefix: https://berth.berth-system.svc:8888\n    tlsConfig: {caFile: a}");
+            server(f).schedulers.clear();
+            secured(f, "urlPrefix: https://berth.berth-system.svc:8888\n    tlsConfig: {caFile: a}");
         }),
         case("no weight", Code::WeightMissing, Error, |f| replaced(f, "weight: 1", "")),
         case("a weight of nothing", Code::WeightMissing, Error, |f| replaced(f, "weight: 1", "weight: 0")),

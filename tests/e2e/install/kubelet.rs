@@ -14,8 +14,9 @@ use kube::api::{ListParams, Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
+use super::liveness::Liveness;
 use super::rendering::NAMESPACE;
-use super::replica::{Files, Replica, Template};
+use super::replica::{Files, Replica, Template, asked_too_early};
 use super::service::Service;
 use crate::controlplane::ControlPlane;
 use crate::progress::report;
@@ -33,6 +34,8 @@ pub struct Kubelet<'a> {
     running: RefCell<BTreeMap<String, Replica>>,
     leaving: RefCell<Vec<(Instant, Replica)>>,
     failed_calls: RefCell<Vec<String>>,
+    /// Of replicas that are gone.
+    asked_too_early: Cell<f64>,
     is_out: Cell<bool>,
 }
 
@@ -49,6 +52,7 @@ impl<'a> Kubelet<'a> {
             running: RefCell::default(),
             leaving: RefCell::default(),
             failed_calls: RefCell::default(),
+            asked_too_early: Cell::default(),
             is_out: Cell::new(false),
         }
     }
@@ -93,6 +97,35 @@ impl<'a> Kubelet<'a> {
         all
     }
 
+    /// Calls of any kube-scheduler so far that a Berth has answered with an error because it was asked before it was ready, or
+    /// was broken. kube-scheduler's log does not tell them from others.
+    pub async fn asked_too_early(&self) -> Result<f64> {
+        let admins: Vec<SocketAddr> = {
+            let (running, leaving) = (self.running.borrow(), self.leaving.borrow());
+            let replicas = running.values().chain(leaving.iter().map(|(_, replica)| replica));
+            replicas.filter_map(Replica::admin).collect()
+        };
+        let mut all = self.asked_too_early.get();
+        for admin in admins {
+            all += asked_too_early(admin).await?;
+        }
+        Ok(all)
+    }
+
+    /// What the kubelet would start anew is a failure here: no probe may fail while everything is as it should be.
+    async fn ask_whether_they_live(&self) -> Result<()> {
+        let probes: Vec<(String, Liveness)> = {
+            let running = self.running.borrow();
+            let probes =
+                running.iter().flat_map(|(pod, replica)| replica.liveness().map(move |one| (pod, one)));
+            probes.map(|(pod, one)| (pod.clone(), one.clone())).collect()
+        };
+        for (pod, probe) in probes {
+            probe.ask().await.context(pod)?;
+        }
+        Ok(())
+    }
+
     async fn sync(&self) -> Result<()> {
         let pods: Api<Pod> = Api::namespaced(self.plane.client(), NAMESPACE);
         let listed = pods.list(&ListParams::default()).await?.items;
@@ -105,6 +138,7 @@ impl<'a> Kubelet<'a> {
             self.leaving.borrow_mut().push((Instant::now(), replica));
         }
         self.stop_who_has_lingered().await?;
+        self.ask_whether_they_live().await?;
         self.publish_endpoints();
         for (name, pod) in &listed {
             if self.running.borrow().contains_key(name) {
@@ -133,6 +167,9 @@ impl<'a> Kubelet<'a> {
                 over.map(|at| leaving.remove(at).1)
             };
             let Some(replica) = next else { return Ok(()) };
+            if let Some(admin) = replica.admin() {
+                self.asked_too_early.set(self.asked_too_early.get() + asked_too_early(admin).await?);
+            }
             self.failed_calls.borrow_mut().extend(replica.failed_calls());
             replica.stop().await?;
         }

@@ -10,12 +10,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::liveness::Liveness;
 use super::rendering::{NAMESPACE, object, objects};
 use crate::controlplane::{ControlPlane, HttpsProbe, Process, free_ports};
 use crate::http_get;
 use crate::metrics_text::Metrics;
 
 const READY_LIMIT: Duration = Duration::from_mins(1);
+/// Why filter answers with an error where a Berth is asked that is not ready, or broken.
+const TOO_EARLY: [&str; 3] = ["CacheNotSynced", "CacheStale", "InternalError"];
 /// What Berth and kube-scheduler are given to end by themselves.
 const GRACE: Duration = Duration::from_secs(30);
 
@@ -83,6 +86,7 @@ struct Scheduler {
     process: Process,
     /// What it calls Berth by.
     extender: String,
+    liveness: Liveness,
 }
 
 struct Berth {
@@ -91,6 +95,7 @@ struct Berth {
     admin: SocketAddr,
     /// For how long it is left alone when its pod is deleted.
     lingers: Duration,
+    liveness: Liveness,
 }
 
 impl Replica {
@@ -120,7 +125,8 @@ impl Replica {
             process.wait_ready(READY_LIMIT, ready).await?;
             let lingers = container["lifecycle"]["preStop"]["sleep"]["seconds"].as_u64().unwrap_or(0);
             let lingers = Duration::from_secs(lingers);
-            berth = Some(Berth { process, verbs: local(verbs), admin: local(admin), lingers });
+            let liveness = Liveness::of(container, local(admin), secure)?;
+            berth = Some(Berth { process, verbs: local(verbs), admin: local(admin), lingers, liveness });
         }
         let mut scheduler = None;
         if let Some(container) = template.container("containers", "kube-scheduler") {
@@ -135,7 +141,8 @@ impl Replica {
             let probe = HttpsProbe::new(secure, None)?;
             process.wait_ready(READY_LIMIT, async |_| probe.get("/readyz").await).await?;
             let extender = mounts.extender.context("kube-scheduler calls no Berth")?;
-            scheduler = Some(Scheduler { process, extender });
+            let liveness = Liveness::of(container, local(admin), secure)?;
+            scheduler = Some(Scheduler { process, extender, liveness });
         }
         ensure!(berth.is_some() || scheduler.is_some(), "a pod of neither Berth nor kube-scheduler");
         Ok(Self { scheduler, berth })
@@ -147,6 +154,17 @@ impl Replica {
         let (status, page) = http_get::get(berth.admin, "/metrics").await?;
         ensure!(status == 200, "metrics answers {status}");
         Ok(Metrics::parse(&page)?.sum("berth_bindings_total", &[("result", "bound")]))
+    }
+
+    /// Where its Berth tells its metrics.
+    pub fn admin(&self) -> Option<SocketAddr> {
+        self.berth.as_ref().map(|berth| berth.admin)
+    }
+
+    /// Asks as the kubelet does by its liveness probes.
+    pub fn liveness(&self) -> impl Iterator<Item = &Liveness> {
+        let berth = self.berth.iter().map(|berth| &berth.liveness);
+        berth.chain(self.scheduler.iter().map(|scheduler| &scheduler.liveness))
     }
 
     /// Where its Berth takes calls from outside of the pod.
@@ -161,7 +179,7 @@ impl Replica {
 
     /// Calls of its kube-scheduler that Berth has not answered as it should, as kube-scheduler tells them in its log.
     pub fn failed_calls(&self) -> Vec<String> {
-        let Some(Scheduler { process, extender }) = &self.scheduler else { return Vec::new() };
+        let Some(Scheduler { process, extender, .. }) = &self.scheduler else { return Vec::new() };
         let called = format!("{extender}/");
         process.log().lines().filter(|line| line.contains(&called)).map(str::to_owned).collect()
     }
@@ -190,6 +208,14 @@ impl Replica {
         let scheduler = self.scheduler.iter_mut().map(|scheduler| &mut scheduler.process);
         scheduler.chain(self.berth.iter_mut().map(|berth| &mut berth.process))
     }
+}
+
+/// How many calls a Berth has answered with an error because it was asked before it was ready, or was broken.
+pub async fn asked_too_early(admin: SocketAddr) -> Result<f64> {
+    let (status, page) = http_get::get(admin, "/metrics").await?;
+    ensure!(status == 200, "metrics answers {status}");
+    let metrics = Metrics::parse(&page)?;
+    Ok(TOO_EARLY.into_iter().map(|reason| metrics.sum("berth_undecided_total", &[("reason", reason)])).sum())
 }
 
 /// Where the files of one replica lie.

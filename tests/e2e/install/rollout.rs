@@ -158,6 +158,8 @@ async fn the_second_scheduler_is_upgraded_and_rolled_back_without_a_failed_call(
             ensure_in_order(&watch, &nodes, created / (SIZE + SINGLES))?;
             let failed = kubelet.failed_calls();
             ensure!(failed.is_empty(), "{} calls failed: {:?}", failed.len(), failed.first());
+            let too_early = kubelet.asked_too_early().await?;
+            ensure!(too_early == 0.0, "{too_early} calls came to a Berth that was not ready, or broke it");
             Ok(())
         }))
         .await
@@ -202,6 +204,8 @@ async fn a_remote_berth_is_upgraded_and_rolled_back_without_a_failed_call_and_co
             let created = roll(plane, &chart, &watch).await?;
             let failed = kubelet.failed_calls();
             ensure!(failed.is_empty(), "{} calls failed: {:?}", failed.len(), failed.first());
+            let too_early = kubelet.asked_too_early().await?;
+            ensure!(too_early == 0.0, "{too_early} calls came to a Berth that was not ready, or broke it");
 
             // Nobody answers for a minute: pods wait, and nobody has to do anything when somebody is there again.
             kubelet.begin_outage()?;

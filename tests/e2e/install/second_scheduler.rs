@@ -25,6 +25,8 @@ const PLAIN: usize = 10;
 const PER_NODE: usize = 20;
 /// A lost leader's lease lasts 15 seconds.
 const LIMIT: Duration = Duration::from_mins(2);
+/// For so long there is no replica at all.
+const ABSENCE: Duration = Duration::from_mins(1);
 
 /// Groups and single pods, as many as there is room for: who is counted twice, or forgotten, shows.
 fn load(wave: usize, waves: usize) -> Vec<Pod> {
@@ -42,7 +44,7 @@ fn load(wave: usize, waves: usize) -> Vec<Pod> {
 
 #[tokio::test]
 async fn the_second_scheduler_survives_its_leader_and_its_own_absence() -> Result<()> {
-    let options = Options { controllers: false, ..Options::default() };
+    let options = Options { controllers: false, limit: 8 * ABSENCE, ..Options::default() };
     ControlPlane::run(options, async |plane| {
         let rendering = kustomized(&Binaries::locate().await?, "second-scheduler")?;
         let file = plane.workspace().write("second-scheduler.yaml", &rendering)?;
@@ -88,12 +90,12 @@ async fn the_second_scheduler_survives_its_leader_and_its_own_absence() -> Resul
         watch.wait_until_bound(first.len() + second.len(), LIMIT).await?;
         report(&format!("everything was bound {:.1?} after the leader was told to go", told.elapsed()));
 
-        // Nobody is there for a while: pods wait, and are placed when somebody is there again.
+        // Nobody is there for a minute, in which the lease ends and kube-scheduler's longest backoff passes several times: pods wait, and are placed when somebody is there again.
         replicas.pop().context("nobody is left")?.kill()?;
         let third = load(2, 3);
         create_all(&client, &third).await?;
         let before = watch.bound();
-        tokio::time::sleep(Duration::from_secs(3)).await;
+        tokio::time::sleep(ABSENCE).await;
         ensure!(watch.bound() == before, "somebody has bound pods of a scheduler that is not there");
         replicas.push(Replica::start(plane, &template).await?);
         replicas.push(Replica::start(plane, &template).await?);
