@@ -179,8 +179,7 @@ impl View {
             self.recognise_members_again(kind, key);
         }
         if known.as_ref() != self.group_object(Kind::Group(kind), key) {
-            let source = kind.source();
-            self.outdate_groups_of(|group| group.source == source, key);
+            self.doubt_groups_of(kind.source(), key);
         }
     }
 

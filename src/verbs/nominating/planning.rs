@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::off_loop::off_the_event_loop;
 use super::super::{Verbs, owed};
 use super::line::Line;
 use crate::config::Mode;
 use crate::engine::Unanswered;
 use crate::model::{GroupKey, Pod, Uid};
+use crate::off_loop::off_the_event_loop;
 use crate::store::Changes;
 use crate::view::View;
 
