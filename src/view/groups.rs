@@ -186,6 +186,7 @@ impl View {
     /// Takes in a limit range, or that it is gone. What it adds to members still to come is kept with the templates of the
     /// objects behind their groups.
     pub(super) fn set_limit_range(&mut self, key: &ObjectKey, range: Option<Arc<LimitRange>>) {
+        let before = self.default_requests(&key.namespace);
         match range {
             Some(range) => self.limit_ranges.insert(key.clone(), range),
             None => self.limit_ranges.remove(key),
@@ -197,6 +198,9 @@ impl View {
                 fill_in(&mut object, &defaults);
                 objects.insert(object.key.clone(), object);
             }
+        }
+        if before != defaults {
+            self.doubt_incomplete_groups(|group| group.set.namespace == key.namespace);
         }
     }
 
