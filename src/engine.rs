@@ -19,7 +19,9 @@ use crate::policy::fit::{Demand, Verdict};
 use crate::policy::preemption::{self, Candidate, Fate};
 use crate::policy::replica_group::ReplicaGroup;
 use crate::policy::topology_spread::TopologySpread;
-use crate::policy::{Allowance, Budget, MAX_SCORE, Owed, Policy, Prepared, Purpose, Question, nominated_node};
+use crate::policy::{
+    Allowance, Budget, MAX_SCORE, Owed, Policy, Prepared, Purpose, Question, nominated_node,
+};
 use crate::view::{Host, Needs, View};
 
 /// Why the policies gave no answer; the caller gives the one that does the least harm.

@@ -173,8 +173,7 @@ impl Store {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
                 self.waiting.fetch_add(1, Relaxed);
-                let guard =
-                    off_the_event_loop(|| self.writer.lock().unwrap_or_else(PoisonError::into_inner));
+                let guard = off_the_event_loop(|| self.writer.lock().unwrap_or_else(PoisonError::into_inner));
                 self.waiting.fetch_sub(1, Relaxed);
                 guard
             }

@@ -144,7 +144,8 @@ mod tests {
     #[test]
     fn each_namespace_pays_from_its_own_share() {
         let [own, other, same, elsewhere, later] =
-            [("a", "own"), ("a", "other"), ("a", "same"), ("b", "g"), ("b", "later")].map(|(ns, name)| group(ns, name));
+            [("a", "own"), ("a", "other"), ("a", "same"), ("b", "g"), ("b", "later")]
+                .map(|(ns, name)| group(ns, name));
         let mut allowance = Allowance::of(10_000, 2_000);
         allowance.put_first(own.clone());
         allowance.set_later([later.clone()]);
@@ -158,7 +159,10 @@ mod tests {
         assert!(spend(&same, 9_900), "of which not so much is left");
         assert!(!allowance.covers(&same) && allowance.covers(&elsewhere) && allowance.covers(&own));
         assert!(!spend(&own, 1_000_000), "whoever asks is not put off");
-        assert!(!spend(&later, 0) && !spend(&later, 1_400) && allowance.covers(&later), "a look costs something");
+        assert!(
+            !spend(&later, 0) && !spend(&later, 1_400) && allowance.covers(&later),
+            "a look costs something"
+        );
         assert!(!spend(&later, 50) && !allowance.covers(&later));
         let grant = Allowance::whole_grant();
         grant.budget.spend(usize::MAX);

@@ -208,3 +208,18 @@ fn ask<R>(
     let needs = asked.needs()?;
     if view.provides(&needs) { answer(&asked).map(Outcome::Answer) } else { Ok(Outcome::Lacks(needs)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Clock;
+
+    #[test]
+    fn the_clock_of_a_decision_stands_still_while_others_are_looked_after() {
+        let clock = Clock::start();
+        let began = clock.began.get();
+        clock.stand_still(|| std::thread::sleep(Duration::from_millis(20)));
+        assert!(clock.began.get() >= began + Duration::from_millis(20));
+    }
+}

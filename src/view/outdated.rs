@@ -202,7 +202,7 @@ impl View {
     /// Whatever is owed to any group is to be worked out: Berth has begun a moment ago, or recognises groups in another way.
     pub(super) fn outdate_all(&mut self) {
         self.outdated = self.groups.keys().cloned().collect();
-        self.is_reckoned = self.outdated.is_empty();
+        self.is_reckoned = false;
     }
 
     /// What is owed to these groups has been worked out.

@@ -27,7 +27,10 @@ fn volume(name: &str) -> Value {
 #[ignore = "a measurement"]
 fn what_a_volume_costs_the_next_one_who_asks() {
     let (cluster, time) = begun();
-    println!("worked out for {GROUPS} groups in {time:?}: {} reserved", cluster.0.store.view().ledger().reservations().len());
+    println!(
+        "worked out for {GROUPS} groups in {time:?}: {} reserved",
+        cluster.0.store.view().ledger().reservations().len()
+    );
     for at in 0..3 {
         cluster.add(&[volume(&format!("v{at}"))]);
         let answer = cluster.filter(&pod(&format!("single-{at}"), 100));

@@ -46,8 +46,7 @@ pub fn to_groups(
     groups: &[Arc<GroupKey>],
     allowance: &Allowance,
 ) -> Vec<Owed> {
-    let (groups, uncovered): (Vec<_>, Vec<_>) =
-        groups.iter().partition(|group| allowance.covers(group));
+    let (groups, uncovered): (Vec<_>, Vec<_>) = groups.iter().partition(|group| allowance.covers(group));
     let (complete, incomplete): (Vec<_>, Vec<_>) = groups
         .into_iter()
         .filter_map(|group| members(group, view, settings))
@@ -64,7 +63,8 @@ pub fn to_groups(
     let is_one_of_several = incomplete.len() > 1;
     order.sort_by_cached_key(|members| {
         let has_slots = reservations.of(&members.membership.group).is_some();
-        let is_dispersed = !has_slots && is_one_of_several && is_dispersed(members, view, settings, allowance);
+        let is_dispersed =
+            !has_slots && is_one_of_several && is_dispersed(members, view, settings, allowance);
         let (priority, is_unplanned, missing, group) = claim(members, view);
         (!has_slots, priority, is_dispersed, is_unplanned, missing, group)
     });
@@ -129,12 +129,7 @@ struct Division {
 
 impl Division {
     /// Divides room among groups, of which the first have the first choice.
-    fn among(
-        mut order: Vec<Arc<GroupKey>>,
-        view: &View,
-        settings: &Settings,
-        allowance: &Allowance,
-    ) -> Self {
+    fn among(mut order: Vec<Arc<GroupKey>>, view: &View, settings: &Settings, allowance: &Allowance) -> Self {
         let mut best: Option<Self> = None;
         for _ in 0..(MOST_LOOKS / order.len().max(1)).clamp(1, ATTEMPTS) {
             let division = Self::in_order(&order, view, settings, allowance);
@@ -153,12 +148,7 @@ impl Division {
         best.unwrap_or_default()
     }
 
-    fn in_order(
-        order: &[Arc<GroupKey>],
-        view: &View,
-        settings: &Settings,
-        allowance: &Allowance,
-    ) -> Self {
+    fn in_order(order: &[Arc<GroupKey>], view: &View, settings: &Settings, allowance: &Allowance) -> Self {
         let mut view = view.clone();
         let mut division = Self::default();
         for group in order {
@@ -242,7 +232,8 @@ mod tests {
         let minute = std::time::Duration::from_mins(1);
         situation.view.assume(&leader.uid, &leader.key, "a0".into(), minute);
         let group = leader.group.as_ref().expect("a member").group.clone();
-        let owed = to_groups(&situation.with_domains(), &situation.settings, &[group], &Allowance::unlimited());
+        let owed =
+            to_groups(&situation.with_domains(), &situation.settings, &[group], &Allowance::unlimited());
         let [Owed::Room(room)] = &owed[..] else { panic!("{owed:?}") };
         assert_eq!((room.missing, room.slots.len(), room.in_place.len()), (1, 1, 1));
     }

@@ -95,7 +95,10 @@ impl CatchingUp {
     /// Whether there is anything left to look at that may be.
     pub fn has_next(&self, view: &View) -> bool {
         view.outdated_groups().any(|group| self.may_look_at(group))
-            || self.first.as_ref().is_some_and(|first| view.is_to_be_looked_at(first) && self.may_look_at(first))
+            || self
+                .first
+                .as_ref()
+                .is_some_and(|first| view.is_to_be_looked_at(first) && self.may_look_at(first))
             || (self.doubtful_left > 0 && view.doubtful_groups().any(|group| self.may_look_at(group)))
     }
 
@@ -105,7 +108,8 @@ impl CatchingUp {
 
     /// Looks at some groups.
     pub fn round(&mut self, view: &mut View, config: &Config, engine: &Engine) -> Result<(), Unanswered> {
-        let first = self.first.iter().filter(|first| view.is_to_be_looked_at(first) && self.may_look_at(first));
+        let first =
+            self.first.iter().filter(|first| view.is_to_be_looked_at(first) && self.may_look_at(first));
         let mut groups: Vec<_> = first.cloned().collect();
         let is_other = |group: &&Arc<GroupKey>| !groups.contains(group) && self.may_look_at(group);
         let outdated = fairly(view.outdated_groups().filter(is_other), MOST_AT_ONCE, view);
