@@ -50,7 +50,7 @@ use crate::server::tls::{CertificateMetrics, Certificates, ClientCertificates};
 use crate::server::verbs_metrics::RequestMetrics;
 use crate::server::verbs_service::VerbsService;
 use crate::store::Store;
-use crate::verbs::{GroupEvents, GroupMetrics, Nominations, Rests, Verbs, VerbsMetrics};
+use crate::verbs::{GroupEvents, GroupMetrics, Nominations, Reckoning, Rests, Verbs, VerbsMetrics};
 
 /// What `berth serve` was told.
 #[derive(Clone, Debug)]
@@ -174,6 +174,7 @@ impl App {
             group_events,
             nominations: Nominations::new(nominator),
             rests: Rests::default(),
+            reckoning: Reckoning::default(),
             metrics: verbs_metrics,
         });
         services.extend(group_services(&verbs));

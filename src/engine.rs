@@ -22,7 +22,9 @@ use crate::policy::fit::{Demand, Verdict};
 use crate::policy::preemption::{self, Candidate, Fate};
 use crate::policy::replica_group::ReplicaGroup;
 use crate::policy::topology_spread::TopologySpread;
-use crate::policy::{Budget, MAX_SCORE, Owed, Policy, Prepared, Purpose, Question, nominated_node};
+use crate::policy::{
+    Allowance, Budget, MAX_SCORE, Owed, Policy, Prepared, Purpose, Question, nominated_node,
+};
 use crate::view::{Host, Needs, View};
 
 /// Why the policies gave no answer; the caller gives the one that does the least harm.
@@ -146,11 +148,16 @@ impl Engine {
         Ok(needs)
     }
 
-    /// What is owed to groups of which some members are in place.
-    pub fn owed(&self, view: &View, groups: &[Arc<GroupKey>]) -> Result<Vec<Owed>, Unanswered> {
+    /// What is owed to groups of which some members are in place, as far as the allowance goes.
+    pub fn owed(
+        &self,
+        view: &View,
+        groups: &[Arc<GroupKey>],
+        allowance: &Allowance,
+    ) -> Result<Vec<Owed>, Unanswered> {
         let mut owed = Vec::new();
         for policy in self.enforced() {
-            owed.extend(self.catching("owed", policy.name(), || policy.owed(view, groups))?);
+            owed.extend(self.catching("owed", policy.name(), || policy.owed(view, groups, allowance))?);
         }
         Ok(owed)
     }

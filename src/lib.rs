@@ -59,6 +59,7 @@ pub mod ledger;
 pub mod logging;
 pub mod metrics;
 pub mod model;
+mod off_loop;
 pub mod policy;
 pub mod server;
 pub mod store;

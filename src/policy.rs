@@ -3,6 +3,7 @@
 //! No I/O, no locks, and of the clock only when to give up ([`Budget`]). "Does not fit" is a verdict with a reason code,
 //! never an error.
 
+mod allowance;
 mod budget;
 pub mod fit;
 pub mod nominated_node;
@@ -14,6 +15,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+pub use self::allowance::{Allowance, Grant};
 pub use self::budget::Budget;
 use self::preemption::Candidate;
 use crate::config::Mode;
@@ -150,9 +152,9 @@ pub trait Policy: Send + Sync {
         Needs::default()
     }
 
-    /// What is owed to these groups, as far as their members in place tell. Groups that are not named keep what they
-    /// have.
-    fn owed(&self, _view: &View, _groups: &[Arc<GroupKey>]) -> Vec<Owed> {
+    /// What is owed to these groups, as far as their members in place tell, and as far as the allowance goes. Groups that are
+    /// not named keep what they have.
+    fn owed(&self, _view: &View, _groups: &[Arc<GroupKey>], _allowance: &Allowance) -> Vec<Owed> {
         Vec::new()
     }
 
@@ -185,6 +187,8 @@ pub enum Owed {
     Short(Arc<GroupKey>),
     /// It depends on who is under way: what is reserved stays as it is until that is known.
     Undecided(Arc<GroupKey>),
+    /// To find out would cost more than is allowed now: what is reserved stays as it is until then.
+    PutOff(Arc<GroupKey>),
 }
 
 /// A policy that has looked at the pod. What it does not override it has no opinion on.

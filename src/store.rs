@@ -10,7 +10,9 @@ mod metrics;
 mod snapshot;
 mod subscription;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio::sync::broadcast;
@@ -22,12 +24,17 @@ pub use self::subscription::Subscription;
 use crate::config::Config;
 use crate::engine::{Engine, EngineMetrics};
 use crate::metrics::Registry;
+use crate::off_loop::off_the_event_loop;
 use crate::view::View;
 use crate::view::change::{Change, Dropped};
 pub use crate::view::changes::{Changes, Kinds};
 
 /// How many publications a subscriber may be behind before it is told to look at everything.
 const BACKLOG: usize = 256;
+
+/// How long, and how often in a row, it is waited for others who want to make a change.
+const PAUSE: Duration = Duration::from_micros(50);
+const MOST_PAUSES: usize = 20;
 
 /// Holds the published snapshot and lets one writer at a time replace it.
 ///
@@ -36,6 +43,8 @@ const BACKLOG: usize = 256;
 pub struct Store {
     published: ArcSwap<Snapshot>,
     writer: Mutex<()>,
+    /// How many wait to become the writer.
+    waiting: AtomicUsize,
     subscribers: broadcast::Sender<Arc<Changes>>,
     metrics: StoreMetrics,
 }
@@ -60,6 +69,7 @@ impl Store {
         Ok(Self {
             published: ArcSwap::from_pointee(snapshot),
             writer: Mutex::default(),
+            waiting: AtomicUsize::default(),
             subscribers: broadcast::Sender::new(BACKLOG),
             metrics: StoreMetrics::register(registry)?,
         })
@@ -136,7 +146,7 @@ impl Store {
     }
 
     fn publish(&self, change: impl FnOnce(&mut View, &mut Arc<Settings>) -> Dropped) -> Arc<Snapshot> {
-        let guard = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.become_writer();
         let mut snapshot = Snapshot::clone(&self.published.load());
         let mut view = View::clone(&snapshot.view);
         if self.subscribers.receiver_count() > 0 {
@@ -154,6 +164,31 @@ impl Store {
             self.metrics.ledger_dropped.with_label_values(&[cause.label()]).inc();
         }
         snapshot
+    }
+
+    /// Mostly at once. Where somebody is working out what is owed to groups it may take a while.
+    fn become_writer(&self) -> MutexGuard<'_, ()> {
+        match self.writer.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                self.waiting.fetch_add(1, Relaxed);
+                let guard = off_the_event_loop(|| self.writer.lock().unwrap_or_else(PoisonError::into_inner));
+                self.waiting.fetch_sub(1, Relaxed);
+                guard
+            }
+        }
+    }
+
+    /// Lets those go first who wait to make a change. To be called between two of many changes: a thread that makes one after
+    /// the other would mostly be faster than one that has to be woken.
+    pub(crate) fn let_others_write(&self) {
+        for _ in 0..MOST_PAUSES {
+            if self.waiting.load(Relaxed) == 0 {
+                return;
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Comes after the publication: who subscribes after the count was looked at here sees the new snapshot.

@@ -32,14 +32,14 @@ mod waiting;
 use std::sync::Arc;
 
 use self::call::SchedulingCall;
-use self::decide::Consultation;
+use self::decide::{Clock, Consultation};
 use self::filter::Attempt;
 pub use self::group_events::GroupEvents;
 pub use self::group_metrics::GroupMetrics;
 pub use self::metrics::VerbsMetrics;
 pub use self::nominating::Nominations;
-pub(crate) use self::off_loop::off_the_event_loop;
 use self::off_loop::{is_large, off_the_event_loop_if};
+pub use self::owed::Reckoning;
 pub use self::rests::Rests;
 pub use self::verb::Verb;
 use self::waiting::Patience;
@@ -72,6 +72,8 @@ pub struct Verbs {
     pub nominations: Nominations,
     /// Whose decisions took too long.
     pub rests: Rests,
+    /// Since when it is not known what all groups are owed.
+    pub reckoning: Reckoning,
     /// Who counts.
     pub metrics: VerbsMetrics,
 }
@@ -104,6 +106,7 @@ impl Verbs {
             group_events: Arc::new(GroupEvents::new(event_recorder, GroupMetrics::register(registry)?)),
             nominations: Nominations::new(Nominator::None),
             rests: Rests::default(),
+            reckoning: Reckoning::default(),
             metrics: VerbsMetrics::register(registry, store.snapshot().engine().metrics())?,
             store,
             freshness,
@@ -132,7 +135,8 @@ impl Verbs {
     fn prioritize(&self, body: &[u8]) -> Result<Vec<u8>, WireError> {
         let call = self.scheduling_call(body)?;
         let names = &call.candidates.names;
-        let consultation = Consultation::on(Purpose::Prioritize);
+        let clock = Clock::start();
+        let consultation = Consultation::on(Purpose::Prioritize, &clock);
         let answer = |asked: &Asked<'_>| asked.prioritize();
         let scores = match self.consult(consultation, &call.pod, names, answer) {
             Ok(consulted) => consulted.answer,

@@ -86,6 +86,11 @@ pub struct View {
     short: HashSet<Arc<GroupKey>>,
     /// Those of them that may find room by now. They are looked at a few at a time: anybody can claim to be a group.
     hopeful: HashSet<Arc<GroupKey>>,
+    /// Groups in place of which something else has changed than their members: claims, quotas, the object behind them. They
+    /// keep what they have until they are looked at, a few at a time.
+    doubtful: HashSet<Arc<GroupKey>>,
+    /// Whether what is owed to all groups has been worked out since Berth began, or began to recognise groups like this.
+    is_reckoned: bool,
     counters: Counters,
     topologies: Topologies,
     /// What has been changed since somebody wanted to know; absent in a published view.
@@ -274,9 +279,25 @@ impl View {
         self.outdated.iter()
     }
 
-    /// Groups that went short and may find room by now.
-    pub fn hopeful_groups(&self) -> impl ExactSizeIterator<Item = &Arc<GroupKey>> {
-        self.hopeful.iter()
+    /// Groups that went short and may find room by now, and groups in place of which something else has changed than their
+    /// members.
+    pub fn doubtful_groups(&self) -> impl Iterator<Item = &Arc<GroupKey>> {
+        self.hopeful.iter().chain(&self.doubtful)
+    }
+
+    /// Whether groups have to be looked at, sooner or later.
+    pub fn has_groups_to_look_at(&self) -> bool {
+        !(self.outdated.is_empty() && self.hopeful.is_empty() && self.doubtful.is_empty())
+    }
+
+    /// Whether this group has to be.
+    pub fn is_to_be_looked_at(&self, group: &GroupKey) -> bool {
+        [&self.outdated, &self.hopeful, &self.doubtful].into_iter().any(|groups| groups.contains(group))
+    }
+
+    /// Whether what is owed to all groups has been worked out since Berth began, or began to recognise groups like this.
+    pub fn is_reckoned(&self) -> bool {
+        self.is_reckoned
     }
 
     /// Two views with the same number that the store published recognise every pod as a member of the same group, with

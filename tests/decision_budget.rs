@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod decision_budget {
+    mod catching_up;
     mod cluster;
     mod known_cases;
     mod random_groups;

@@ -244,6 +244,10 @@ impl Undecided {
                 "A waiting member of the pod's group has a scheduling gate.",
                 "Find out who is to remove it. kube-scheduler tries again after its backoff.",
             ),
+            Undecided::ReservationsNotReady => entry(
+                "Berth has begun, or recognises groups in another way, a moment ago: it is still working out which room is to be kept for replica groups.",
+                "Nothing: it takes ten seconds at most. kube-scheduler tries again after its backoff.",
+            ),
             Undecided::DecisionTimeout => entry(
                 "The decision would have taken longer than `server.timeouts.decision`.",
                 "Make the pod's group simpler: fewer unlike members, fewer anti-affinity terms. kube-scheduler tries again after its backoff.",

@@ -236,6 +236,8 @@ pub enum Undecided {
     MemberVolumeUnknown,
     /// A member of the pod's group is held back by a scheduling gate.
     MemberGated,
+    /// What groups are owed is still being worked out, after a beginning.
+    ReservationsNotReady,
     /// The decision would have taken longer than it may.
     DecisionTimeout,
     /// A policy failed.
@@ -244,7 +246,7 @@ pub enum Undecided {
 
 impl Undecided {
     /// Every cause, for metrics that exist from the start and for the docs.
-    pub const ALL: [Undecided; 10] = [
+    pub const ALL: [Undecided; 11] = [
         Undecided::CacheNotSynced,
         Undecided::CacheStale,
         Undecided::PlacementUnknown,
@@ -253,6 +255,7 @@ impl Undecided {
         Undecided::MembersNotCreated,
         Undecided::MemberVolumeUnknown,
         Undecided::MemberGated,
+        Undecided::ReservationsNotReady,
         Undecided::DecisionTimeout,
         Undecided::InternalError,
     ];
@@ -280,6 +283,7 @@ impl Undecided {
             Undecided::MemberVolumeUnknown => "MemberVolumeUnknown",
             Undecided::GroupDomainUnknown => "GroupDomainUnknown",
             Undecided::MemberGated => "MemberGated",
+            Undecided::ReservationsNotReady => "ReservationsNotReady",
             Undecided::DecisionTimeout => "DecisionTimeout",
             Undecided::InternalError => "InternalError",
         }

@@ -62,6 +62,11 @@ impl Budget {
         !self.is_spent()
     }
 
+    /// How many steps may still be taken, of one that was given in steps.
+    pub(super) fn left(&self) -> u64 {
+        self.left.load(Relaxed)
+    }
+
     /// Whether it did not suffice.
     pub fn is_spent(&self) -> bool {
         self.spent.load(Relaxed)

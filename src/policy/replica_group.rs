@@ -83,7 +83,7 @@ pub use self::bind_check::{begins_unforeseen, breach};
 use self::member::Member;
 use self::members::Members;
 use self::search::{Search, Settings};
-use super::{Owed, Policy, Prepared, Purpose, Question};
+use super::{Allowance, Owed, Policy, Prepared, Purpose, Question};
 use crate::config::{self, Mode, Packing};
 use crate::decision::reason::REPLICA_GROUP;
 use crate::decision::{Decision, Reason};
@@ -172,8 +172,8 @@ impl Policy for ReplicaGroup {
         owed::needs(view, &self.settings, groups)
     }
 
-    fn owed(&self, view: &View, groups: &[Arc<GroupKey>]) -> Vec<Owed> {
-        owed::to_groups(view, &self.settings, groups)
+    fn owed(&self, view: &View, groups: &[Arc<GroupKey>], allowance: &Allowance) -> Vec<Owed> {
+        owed::to_groups(view, &self.settings, groups, allowance)
     }
 
     fn plan_needs(&self, view: &View, group: &GroupKey) -> Needs {

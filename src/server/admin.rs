@@ -14,8 +14,8 @@ use crate::cluster::compare::compare;
 use crate::config::{self, PendingRestart};
 use crate::logging::LevelControl;
 use crate::metrics::Registry;
+use crate::off_loop::off_the_event_loop;
 use crate::store::Store;
-use crate::verbs::off_the_event_loop;
 use crate::wire::reply::problem;
 
 const ENDPOINTS: &str = "/livez\n/readyz\n/readyz?verbose\n/metrics\n/configz\n/debug/cache/compare\n\

@@ -224,3 +224,38 @@ fn reservations_end_when_groups_are_only_observed_and_are_worked_out_anew_afterw
     store.reconfigure(mode("Enforce"));
     assert_eq!(store.view().ledger().reservations().len(), 1, "the same mode changes nothing");
 }
+
+#[test]
+fn the_event_loop_goes_on_while_somebody_waits_to_become_the_writer() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let store = Arc::new(store(Config::default()));
+    let (held, is_held) = std::sync::mpsc::channel();
+    let (goes_on, has_gone_on) = std::sync::mpsc::channel();
+    let holder = std::thread::spawn({
+        let store = store.clone();
+        move || {
+            store.write(|_| {
+                held.send(()).expect("somebody listens");
+                // As a long round would, until a probe has been answered.
+                has_gone_on.recv_timeout(Duration::from_secs(30)).expect("the event loop stands still");
+                Vec::new()
+            });
+        }
+    });
+    is_held.recv().expect("it is held");
+    let waiting = runtime.spawn({
+        let store = store.clone();
+        async move { store.write(|_| Vec::new()) }
+    });
+    while store.waiting.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+        std::thread::yield_now();
+    }
+    runtime.spawn(async move { goes_on.send(()) });
+    holder.join().expect("the event loop went on");
+    runtime.block_on(waiting).expect("it has its turn");
+    store.let_others_write();
+}

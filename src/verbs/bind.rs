@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::Verbs;
-use super::off_loop::off_the_event_loop;
 use crate::cluster::binder::{BindError, BindOrder};
 use crate::config::Mode;
 use crate::model::{Name, ObjectKey, Pod};
+use crate::off_loop::off_the_event_loop;
 use crate::policy::replica_group::{begins_unforeseen, breach};
 use crate::view::View;
 use crate::wire::{BindArgs, WireError, reply};

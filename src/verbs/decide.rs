@@ -4,6 +4,7 @@
 //! the same on a copy of its own.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,18 +60,44 @@ enum Outcome<R> {
 
 /// What the policies are asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Consultation {
+pub(super) struct Consultation<'c> {
     pub purpose: Purpose,
     /// Whether the caller asks again once pods that are awaited have their places.
     pub may_wait: bool,
-    /// Since when the time for the decision runs.
-    pub began: Instant,
+    /// The time for the decision.
+    pub clock: &'c Clock,
 }
 
-impl Consultation {
-    /// One that begins now, and that nobody waits for.
-    pub fn on(purpose: Purpose) -> Self {
-        Self { purpose, may_wait: false, began: Instant::now() }
+impl<'c> Consultation<'c> {
+    /// One that nobody waits for.
+    pub fn on(purpose: Purpose, clock: &'c Clock) -> Self {
+        Self { purpose, may_wait: false, clock }
+    }
+}
+
+/// How long a decision takes, without what is done for others meanwhile.
+#[derive(Debug)]
+pub(super) struct Clock {
+    began: Cell<Instant>,
+}
+
+impl Clock {
+    /// One that runs from now on.
+    pub fn start() -> Self {
+        Self { began: Cell::new(Instant::now()) }
+    }
+
+    /// Does some work that is nothing of the decision's.
+    pub fn stand_still<R>(&self, work: impl FnOnce() -> R) -> R {
+        let stopped = Instant::now();
+        let result = work();
+        self.began.set(self.began.get() + stopped.elapsed());
+        result
+    }
+
+    /// How long it has taken so far.
+    fn elapsed(&self) -> Duration {
+        self.began.get().elapsed()
     }
 }
 
@@ -78,45 +105,42 @@ impl Verbs {
     /// Asks the policies on one snapshot that has everything they need.
     pub(super) fn consult<R>(
         &self,
-        consultation: Consultation,
+        consultation: Consultation<'_>,
         called: &CalledPod,
         candidates: &[Cow<'_, str>],
         answer: impl Fn(&Asked<'_>) -> Result<R, Unanswered>,
     ) -> Result<Consulted<R>, Undecided> {
-        let now = Instant::now();
         // Where groups are only observed they hold nobody up.
         let may_rest = self.store.snapshot().config().replica_groups.mode == Mode::Enforce;
-        if may_rest && self.rests.cover(called.pod(), now) {
+        if may_rest && self.rests.cover(called.pod(), Instant::now()) {
             return Err(Undecided::DecisionTimeout);
         }
         // Of what is left when others have made room theirs meanwhile, nobody is to blame for taking too long.
-        let has_all_the_time = now.duration_since(consultation.began) < BARELY_BEGUN;
+        let has_all_the_time = consultation.clock.elapsed() < BARELY_BEGUN;
         let consulted = self.consult_at_length(consultation, called, candidates, answer);
         if may_rest && has_all_the_time && consulted.as_ref().err() == Some(&Undecided::DecisionTimeout) {
-            self.rests.begin(called.pod(), now.elapsed(), Instant::now());
+            self.rests.begin(called.pod(), consultation.clock.elapsed(), Instant::now());
         }
         consulted
     }
 
     fn consult_at_length<R>(
         &self,
-        Consultation { purpose, may_wait, began }: Consultation,
+        Consultation { purpose, may_wait, clock }: Consultation<'_>,
         called: &CalledPod,
         candidates: &[Cow<'_, str>],
         answer: impl Fn(&Asked<'_>) -> Result<R, Unanswered>,
     ) -> Result<Consulted<R>, Undecided> {
         let mut snapshot = self.store.snapshot();
         self.trust_cache(&snapshot)?;
-        let (budget, observing) = budgets(&snapshot, began);
         if purpose == Purpose::Filter && snapshot.view().may_hold_up_groups(&called.pod().uid) {
             // kube-scheduler has given up on the last attempt, whatever is answered now: groups that went short for it come
             // before the plan that it was a part of.
             snapshot = self.store.write(|view| view.withdraw(&called.pod().uid));
         }
         loop {
-            if owed::is_outdated(snapshot.view()) {
-                snapshot = self.bring_reservations_up_to_date()?;
-            }
+            snapshot = self.catch_up(snapshot, called.pod(), clock)?;
+            let (budget, observing) = budgets(&snapshot, clock);
             let pod = called.seen_by(snapshot.view());
             let (view, engine) = (snapshot.view(), snapshot.engine());
             let may_nominate =
@@ -143,9 +167,9 @@ impl Verbs {
         let snapshot = self.store.snapshot();
         self.trust_cache(&snapshot)?;
         let (engine, mut view) = (snapshot.engine(), snapshot.view().clone());
-        owed::update(&mut view, snapshot.config(), engine)?;
+        owed::catch_up_on(&mut view, &pod, &snapshot)?;
         let pod = CalledPod::new(pod, &view).seen_by(&view);
-        let (budget, observing) = budgets(&snapshot, Instant::now());
+        let (budget, observing) = budgets(&snapshot, &Clock::start());
         loop {
             let question = Question::about(Purpose::Filter, &pod, candidates, &view);
             let question =
@@ -163,10 +187,10 @@ impl Verbs {
     }
 }
 
-/// What a decision may cost that began then, and until when policies may go on that are only observed: those that are followed
-/// have at least half of the time.
-fn budgets(snapshot: &Snapshot, began: Instant) -> (Budget, Budget) {
-    let time = snapshot.config().server.timeouts.decision.0;
+/// What a decision may cost, and until when policies may go on that are only observed: those that are followed have at least half
+/// of the time.
+fn budgets(snapshot: &Snapshot, clock: &Clock) -> (Budget, Budget) {
+    let (began, time) = (clock.began.get(), snapshot.config().server.timeouts.decision.0);
     (Budget::until(began + time), Budget::until(began + time / 2))
 }
 
@@ -190,4 +214,19 @@ fn ask<R>(
     let asked = engine.prepare(question)?;
     let needs = asked.needs()?;
     if view.provides(&needs) { answer(&asked).map(Outcome::Answer) } else { Ok(Outcome::Lacks(needs)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Clock;
+
+    #[test]
+    fn the_clock_of_a_decision_stands_still_while_others_are_looked_after() {
+        let clock = Clock::start();
+        let began = clock.began.get();
+        clock.stand_still(|| std::thread::sleep(Duration::from_millis(20)));
+        assert!(clock.began.get() >= began + Duration::from_millis(20));
+    }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Verbs;
 use super::call::{CalledPod, SchedulingCall};
-use super::decide::Consultation;
+use super::decide::{Clock, Consultation};
 use super::off_loop::{is_large, off_the_event_loop_if};
 use super::record::Outdated;
 use super::waiting::Patience;
@@ -87,9 +87,9 @@ impl Verbs {
     /// reserved for others meanwhile.
     pub(super) fn attempt(&self, call: &SchedulingCall<'_>, patience: Patience) -> Attempt {
         let _deciding = self.nominations.deciding();
-        let began = Instant::now();
+        let clock = Clock::start();
         for _ in 0..MOST_DECISIONS {
-            if let Ok(attempt) = self.decide_once(call, patience, began) {
+            if let Ok(attempt) = self.decide_once(call, patience, &clock) {
                 return attempt;
             }
         }
@@ -100,11 +100,11 @@ impl Verbs {
         &self,
         call: &SchedulingCall<'_>,
         patience: Patience,
-        began: Instant,
+        clock: &Clock,
     ) -> Result<Attempt, Outdated> {
         let candidates = &call.candidates;
         let consultation =
-            Consultation { purpose: Purpose::Filter, may_wait: patience != Patience::None, began };
+            Consultation { purpose: Purpose::Filter, may_wait: patience != Patience::None, clock };
         let answer = |asked: &Asked<'_>| asked.filter();
         let consulted = match self.consult(consultation, &call.pod, &candidates.names, answer) {
             Ok(consulted) => consulted,
@@ -127,9 +127,9 @@ impl Verbs {
     pub(super) fn lets_in(&self, pod: Arc<Pod>, node: &str) -> bool {
         let _deciding = self.nominations.deciding();
         let called = CalledPod::new(pod, &self.store.view());
-        let (candidates, began) = ([Cow::Borrowed(node)], Instant::now());
+        let (candidates, clock) = ([Cow::Borrowed(node)], Clock::start());
         for _ in 0..MOST_DECISIONS {
-            let consultation = Consultation { purpose: Purpose::Filter, may_wait: false, began };
+            let consultation = Consultation::on(Purpose::Filter, &clock);
             match self.consult(consultation, &called, &candidates, |asked: &Asked<'_>| asked.filter()) {
                 Ok(consulted) => {
                     let passes = consulted.answer.passing() > 0;

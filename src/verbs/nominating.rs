@@ -33,7 +33,7 @@ use tokio::sync::Notify;
 use self::memos::Memo;
 use self::outbox::Outbox;
 use crate::cluster::nominator::Nominator;
-use crate::config::Config;
+use crate::config::{Config, Mode};
 use crate::model::{GroupKey, Name, Pod, Uid};
 
 /// How often a pod that was nominated may come back without having been placed. Beyond that, something that is not judged
@@ -52,6 +52,17 @@ pub struct Nominations {
     has_news: Notify,
     /// How many decisions are between the look at the cluster and their record.
     deciding: AtomicUsize,
+}
+
+/// Whether the plans of groups are written to their members.
+fn nominates_groups(config: &Config) -> bool {
+    config.replica_groups.nominate && config.replica_groups.mode == Mode::Enforce
+}
+
+/// Whether a pod is to be nominated to any node, by these settings: groups that are only observed are not, other pods may be.
+fn is_nominated(pod: &Pod, config: &Config) -> bool {
+    let is_member = pod.group.as_ref().is_some_and(|membership| membership.has_topology_request());
+    if is_member { nominates_groups(config) } else { config.replica_groups.nominate }
 }
 
 /// A decision is under way while this is there.

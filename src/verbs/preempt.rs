@@ -2,7 +2,7 @@
 
 use super::Verbs;
 use super::call::PreemptCall;
-use super::decide::Consultation;
+use super::decide::{Clock, Consultation};
 use crate::config::Mode;
 use crate::decision::Undecided;
 use crate::policy::Purpose;
@@ -22,7 +22,8 @@ impl Verbs {
             };
             offered.iter().map(known).collect()
         };
-        let consultation = Consultation::on(Purpose::Preempt);
+        let clock = Clock::start();
+        let consultation = Consultation::on(Purpose::Preempt, &clock);
         let consulted = self.consult(consultation, &called, &names, |asked| asked.preempt(find));
         let (snapshot, fates) = match consulted {
             Ok(consulted) => (consulted.snapshot, consulted.answer),

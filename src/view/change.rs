@@ -117,7 +117,7 @@ impl View {
         for group in reserved {
             self.release(&group);
         }
-        self.outdated = self.groups.keys().cloned().collect();
+        self.outdate_all();
     }
 
     /// Bind was called for the pod.
@@ -406,7 +406,7 @@ impl View {
             self.release_if_abandoned(&group);
         }
         // Groups that are recognised from now on may have members in place.
-        self.outdated = self.groups.keys().cloned().collect();
+        self.outdate_all();
     }
 
     /// Makes a change that concerns one pod, and brings all that is kept by place in line with where it is then.

@@ -179,14 +179,14 @@ impl View {
             self.recognise_members_again(kind, key);
         }
         if known.as_ref() != self.group_object(Kind::Group(kind), key) {
-            let source = kind.source();
-            self.outdate_groups_of(|group| group.source == source, key);
+            self.doubt_groups_of(kind.source(), key);
         }
     }
 
     /// Takes in a limit range, or that it is gone. What it adds to members still to come is kept with the templates of the
     /// objects behind their groups.
     pub(super) fn set_limit_range(&mut self, key: &ObjectKey, range: Option<Arc<LimitRange>>) {
+        let before = self.default_requests(&key.namespace);
         match range {
             Some(range) => self.limit_ranges.insert(key.clone(), range),
             None => self.limit_ranges.remove(key),
@@ -198,6 +198,9 @@ impl View {
                 fill_in(&mut object, &defaults);
                 objects.insert(object.key.clone(), object);
             }
+        }
+        if before != defaults {
+            self.doubt_incomplete_groups(|group| group.set.namespace == key.namespace);
         }
     }
 

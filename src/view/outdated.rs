@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::View;
+use crate::model::group::Source;
 use crate::model::{GroupKey, Membership, Name, ObjectKey, Pod, Uid};
 
 /// Where a member stands, as far as what is owed to its group depends on it.
@@ -57,24 +58,41 @@ impl View {
         }
     }
 
-    /// Outdates the groups that an object stands behind: it says how many members there are, and what those ask for that
+    /// Casts doubt on the groups that an object stands behind: it says how many members there are, and what those ask for that
     /// are still to come.
-    pub(super) fn outdate_groups_of(&mut self, is_concerned: impl Fn(&GroupKey) -> bool, object: &ObjectKey) {
-        let of_object = |group: &GroupKey| group.set.namespace == object.namespace && is_concerned(group);
+    pub(super) fn doubt_groups_of(&mut self, source: Source, object: &ObjectKey) {
+        let is_behind = |pod: &Arc<Pod>| {
+            let behind = pod.group.as_ref().and_then(|membership| source.object_behind(pod, membership));
+            behind.as_ref() == Some(object)
+        };
+        let of_object = |group: &GroupKey| {
+            group.source == source
+                && group.set.namespace == object.namespace
+                && self.placed_members(group).any(is_behind)
+        };
         let concerned: Vec<_> = self.groups.keys().filter(|group| of_object(group)).cloned().collect();
         for group in concerned {
-            self.outdate(&group);
+            self.doubt(group);
         }
     }
 
-    /// Outdates groups for which something is reserved, or to which more is owed than they have: members still to come are
-    /// not what they were.
-    pub(super) fn outdate_incomplete_groups(&mut self, is_concerned: impl Fn(&GroupKey) -> bool) {
+    /// Casts doubt on groups for which something is reserved, or to which more is owed than they have: members still to come are
+    /// not what they were. There may be many of them for a single change, made up by somebody: they keep what they have
+    /// and are looked at a few at a time.
+    pub(super) fn doubt_incomplete_groups(&mut self, is_concerned: impl Fn(&GroupKey) -> bool) {
         let reserved = self.ledger.reservations().iter().map(|kept| &kept.group);
         let incomplete = reserved.chain(self.short_groups()).filter(|group| is_concerned(group));
         let incomplete: Vec<_> = incomplete.cloned().collect();
         for group in incomplete {
-            self.outdate(&group);
+            self.doubt(group);
+        }
+    }
+
+    fn doubt(&mut self, group: Arc<GroupKey>) {
+        if self.short.remove(&group).is_some() {
+            self.hopeful.insert(group);
+        } else if !self.hopeful.contains(&group) && self.is_owed_anything(&group) {
+            self.doubtful.insert(group);
         }
     }
 
@@ -181,11 +199,19 @@ impl View {
         }
     }
 
+    /// Whatever is owed to any group is to be worked out: Berth has begun a moment ago, or recognises groups in another way.
+    pub(super) fn outdate_all(&mut self) {
+        self.outdated = self.groups.keys().cloned().collect();
+        self.is_reckoned = false;
+    }
+
     /// What is owed to these groups has been worked out.
     pub fn mark_up_to_date(&mut self, groups: &[Arc<GroupKey>]) {
         for group in groups {
             self.outdated.remove(group);
             self.hopeful.remove(group);
+            self.doubtful.remove(group);
         }
+        self.is_reckoned |= self.outdated.is_empty();
     }
 }

@@ -60,7 +60,7 @@ impl View {
     /// Takes in a priority class, or that it is gone.
     pub(super) fn set_priority_class(&mut self, key: &ObjectKey, class: Option<Arc<PriorityClass>>) {
         if self.priority_classes.set(key, class) {
-            self.outdate_incomplete_groups(|_| true);
+            self.doubt_incomplete_groups(|_| true);
         }
     }
 }

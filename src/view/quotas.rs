@@ -90,7 +90,7 @@ impl View {
                 self.quotas.arrive(pod);
             }
         }
-        self.outdate_incomplete_groups(|group| group.set.namespace == key.namespace);
+        self.doubt_incomplete_groups(|group| group.set.namespace == key.namespace);
     }
 }
 

@@ -52,21 +52,21 @@ impl View {
     /// Takes in a claim, or that it is gone. It says where members may be.
     pub(super) fn set_claim(&mut self, key: &ObjectKey, claim: Option<Arc<VolumeClaim>>) {
         if self.volumes.claims.set(key, claim) {
-            self.outdate_incomplete_groups(|group| group.set.namespace == key.namespace);
+            self.doubt_incomplete_groups(|group| group.set.namespace == key.namespace);
         }
     }
 
     /// Takes in a volume, or that it is gone.
     pub(super) fn set_persistent_volume(&mut self, key: &ObjectKey, volume: Option<Arc<PersistentVolume>>) {
         if self.volumes.persistent.set(key, volume) {
-            self.outdate_incomplete_groups(|_| true);
+            self.doubt_incomplete_groups(|_| true);
         }
     }
 
     /// Takes in a storage class, or that it is gone.
     pub(super) fn set_storage_class(&mut self, key: &ObjectKey, class: Option<Arc<StorageClass>>) {
         if self.volumes.classes.set(key, class) {
-            self.outdate_incomplete_groups(|_| true);
+            self.doubt_incomplete_groups(|_| true);
         }
     }
 

@@ -225,6 +225,22 @@ fn workers_to_come_request_what_limit_ranges_add() {
 }
 
 #[test]
+fn room_is_kept_for_what_a_limit_range_adds_while_workers_are_awaited() {
+    let range = json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "defaults", "namespace": "default"},
+        "spec": {"limits": [{"type": "Container", "defaultRequest": {"cpu": "6"}}]}});
+    let workers = set_of(&json!({"containers": [{"name": "main"}]}), &json!({}));
+    let begun = || racks(2, 3).with(workers.clone()).running(&leader(0, "r"), "wide-0").open();
+    let big = pod("big", &json!({"cpu": "3"}));
+    let stage = begun();
+    assert_eq!(stage.racks(&big), ["tight", "wide"], "workers ask for nothing");
+    let stage = begun();
+    stage.passing_of(&single("probe"), &[]);
+    assert_eq!(stage.kept(), (1, 3));
+    stage.see(&[range]);
+    assert_eq!(stage.racks(&big), ["tight"]);
+}
+
+#[test]
 fn workers_to_come_request_what_was_added_to_those_that_run() {
     let set = set_of(&containers(&json!({"cpu": "1"})), &json!({}));
     let injected = |revision: &str| member(1, 2, revision, &json!({"cpu": "7"}));

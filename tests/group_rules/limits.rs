@@ -108,7 +108,7 @@ fn whoever_asks_looks_again_at_a_few_of_the_groups_that_went_short_and_at_no_mor
     let full = pod("full", &json!({"cpu": "60"}));
     let stage = scene.running(&full, "a-0").open();
     stage.passing_of(&single("probe"), &[]);
-    let hopeful = || stage.verbs.store.view().hopeful_groups().len();
+    let hopeful = || stage.verbs.store.view().doubtful_groups().count();
     assert_eq!((hopeful(), stage.kept()), (0, (0, 0)), "everybody went short");
     stage.lose(&on(&full, "a-0"));
     assert_eq!(hopeful(), 40);

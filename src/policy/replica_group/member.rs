@@ -255,6 +255,10 @@ impl Member<'_, '_> {
         let chosen = self.domain_to_evict_in(hosts);
         let mut after_evictions = AfterEvictions::new(&self.search);
         for (at, host) in hosts.iter().enumerate() {
+            // There may be hundreds of candidates, each of which takes a look at the whole cluster.
+            if !self.search.budget.spend(self.question.view.host_numbers()) {
+                return;
+            }
             let (Some(host), place) = (*host, self.place(*host)) else { continue };
             match place {
                 Ok(domain) if chosen.is_some() && domain != chosen => {
@@ -304,14 +308,20 @@ impl Member<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
     use std::time::Duration;
 
     use super::super::ahead;
+    use super::super::members::Members;
+    use super::super::search::Search;
     use super::super::situation::{Situation, cpus, member};
-    use crate::decision::{Detail, Reason};
+    use super::Member;
+    use crate::decision::{Decision, Detail, Reason};
     use crate::fixtures::pod;
     use crate::ledger::Life;
     use crate::model::Pod;
+    use crate::policy::preemption::{Candidate, Victims};
+    use crate::policy::{Budget, Purpose, Question};
 
     #[test]
     fn a_plan_that_members_were_told_is_kept_to_though_the_sample_shows_other_nodes() {
@@ -349,6 +359,36 @@ mod tests {
         assert_eq!(decide(told(), &nominated(asking.clone(), "a0"), &["a0"]), moves);
         let taken = told().with(pod("x").requests(cpus(1)).on("a0").build());
         assert_eq!(decide(taken, &asking, &sample), moves, "the room is gone");
+    }
+
+    #[test]
+    fn no_further_candidate_for_evictions_is_looked_at_once_the_budget_is_spent() {
+        let lower = |at: usize| {
+            let pod = pod(&format!("x{at}")).uid(&format!("x{at}")).requests(cpus(4)).priority(-1);
+            pod.on(&format!("a{at}")).build()
+        };
+        // Whoever evicts one pod for itself leaves no room for the other, who may not evict anybody.
+        let meek = Pod { may_preempt: false, ..member("g", 1, 2, 4).build() };
+        let racks = Situation::racks(&[("a", &[4, 4, 4])]).with(lower(0)).with(lower(1)).with(lower(2));
+        let situation = racks.with(meek);
+        let asking = member("g", 0, 2, 4).build();
+        let view = situation.with_domains();
+        let names = ["a0", "a1", "a2"].map(Cow::Borrowed);
+        let evictions = ["x0", "x1", "x2"].map(|uid| Candidate {
+            victims: Victims::find(&uid.replace('x', "a"), &[Cow::Borrowed(uid)], &view),
+            budget_violations: 0,
+        });
+        let rejected = |budget: &Budget| {
+            let question = Question::about(Purpose::Preempt, &asking, &names, &view);
+            let question = Question { evictions: &evictions, budget, ..question };
+            let members = Members::of(&asking, &view, Budget::unlimited()).expect("a member");
+            let search = Search::new(&members, Some(&asking), &view, &situation.settings, budget);
+            let mut decision = Decision::all_pass(names.len());
+            Member { search: search.expect("provided"), question: &question }.filter(&mut decision);
+            decision.rejections().count()
+        };
+        assert_eq!(rejected(Budget::unlimited()), 3);
+        assert_eq!(rejected(&Budget::of_steps(0)), 0, "it is thrown away");
     }
 
     #[test]

@@ -19,14 +19,14 @@ use super::needs_of;
 use super::search::{Outcome, Search, Settings};
 use crate::ledger::{Life, Reservation};
 use crate::model::{GroupKey, Pod};
-use crate::policy::{Budget, Owed};
+use crate::policy::{Allowance, Budget, Grant, Owed};
 use crate::view::{HostDomain, HostId, Needs, View};
 
 /// How often groups are put into another order, if not all find their slots.
 const ATTEMPTS: usize = 16;
 
-/// What one group may cost, in steps: the same on every Berth, however fast its machine is. A tenth of a second or so.
-const STEPS_PER_GROUP: u64 = 2_000_000;
+/// How many looks at groups all these attempts may take: the more groups there are, the less often all of them are repeated.
+const MOST_LOOKS: usize = 256;
 
 /// What the view must provide to work it out.
 pub fn needs(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> Needs {
@@ -38,13 +38,21 @@ pub fn needs(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> Need
 }
 
 /// What is owed to each of these groups: all that it lacks, or nothing. Where not everybody can have all, it is owed to the
-/// same groups by every Berth, whoever had room reserved before; then other groups may be concerned as well.
-pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> Vec<Owed> {
+/// same groups by every Berth, whoever had room reserved before; then other groups may be concerned as well. What the allowance
+/// does not cover is put off.
+pub fn to_groups(
+    view: &View,
+    settings: &Settings,
+    groups: &[Arc<GroupKey>],
+    allowance: &Allowance,
+) -> Vec<Owed> {
+    let (groups, uncovered): (Vec<_>, Vec<_>) = groups.iter().partition(|group| allowance.covers(group));
     let (complete, incomplete): (Vec<_>, Vec<_>) = groups
-        .iter()
+        .into_iter()
         .filter_map(|group| members(group, view, settings))
         .partition(|members| members.missing() == 0);
     let nothing = complete.iter().map(|members| {
+        allowance.pay(&members.membership.group, &Allowance::whole_grant());
         let owed = if members.are_not_creatable { Owed::NotCreatable } else { Owed::Nothing };
         owed(members.membership.group.clone())
     });
@@ -55,14 +63,16 @@ pub fn to_groups(view: &View, settings: &Settings, groups: &[Arc<GroupKey>]) -> 
     let is_one_of_several = incomplete.len() > 1;
     order.sort_by_cached_key(|members| {
         let has_slots = reservations.of(&members.membership.group).is_some();
-        let is_dispersed = !has_slots && is_one_of_several && is_dispersed(members, view, settings);
+        let is_dispersed =
+            !has_slots && is_one_of_several && is_dispersed(members, view, settings, allowance);
         let (priority, is_unplanned, missing, group) = claim(members, view);
         (!has_slots, priority, is_dispersed, is_unplanned, missing, group)
     });
     let order = order.into_iter().map(|members| members.membership.group.clone()).collect();
-    let division = Division::among(order, view, settings);
-    let division = contest::settle(division, view, settings);
-    nothing.chain(division.owed()).collect()
+    let division = Division::among(order, view, settings, allowance);
+    let division = contest::settle(division, view, settings, allowance);
+    let put_off = uncovered.into_iter().cloned().map(Owed::PutOff);
+    nothing.chain(put_off).chain(division.owed()).collect()
 }
 
 fn members<'a>(group: &GroupKey, view: &'a View, settings: &Settings) -> Option<Members<'a>> {
@@ -71,7 +81,7 @@ fn members<'a>(group: &GroupKey, view: &'a View, settings: &Settings) -> Option<
     if view.group_size(first).is_some_and(|size| size > settings.most_members) {
         return None;
     }
-    let budget = Budget::of_steps(STEPS_PER_GROUP);
+    let Grant { budget, .. } = Allowance::whole_grant();
     Members::of_placed(first, view, &budget).filter(|members| members.excess.is_none() && !budget.is_spent())
 }
 
@@ -93,10 +103,12 @@ fn claim(members: &Members<'_>, view: &View) -> (Reverse<i32>, bool, usize, Arc<
 }
 
 /// Whether a group cannot be in one domain of the topology that it prefers, were it the only one to find its slots.
-fn is_dispersed(members: &Members<'_>, view: &View, settings: &Settings) -> bool {
+fn is_dispersed(members: &Members<'_>, view: &View, settings: &Settings, allowance: &Allowance) -> bool {
     let preferred = members.membership.topology.preferred.as_ref();
     let Some(domains) = preferred.and_then(|key| view.domains(key)) else { return false };
-    let Outcome::Found(plan) = room(&members.membership.group, view, settings) else { return false };
+    let Some(Outcome::Found(plan)) = room(&members.membership.group, view, settings, allowance) else {
+        return false;
+    };
     let slots = plan.reservation.slots.iter().filter_map(|slot| view.host_id(&slot.host));
     let placed = members.placed.iter().map(|placed| placed.host);
     let hosts: Vec<_> = placed.chain(slots).collect();
@@ -114,14 +126,19 @@ struct Division {
     short: Vec<Arc<GroupKey>>,
     /// Those of which it cannot be told now: it depends on who is under way.
     undecided: Vec<Arc<GroupKey>>,
+    /// Those of which it would cost too much to tell now.
+    put_off: Vec<Arc<GroupKey>>,
 }
 
 impl Division {
     /// Divides room among groups, of which the first have the first choice.
-    fn among(mut order: Vec<Arc<GroupKey>>, view: &View, settings: &Settings) -> Self {
+    fn among(mut order: Vec<Arc<GroupKey>>, view: &View, settings: &Settings, allowance: &Allowance) -> Self {
         let mut best: Option<Self> = None;
-        for _ in 0..ATTEMPTS {
-            let division = Self::in_order(&order, view, settings);
+        for _ in 0..(MOST_LOOKS / order.len().max(1)).clamp(1, ATTEMPTS) {
+            let division = Self::in_order(&order, view, settings, allowance);
+            if best.is_some() && !division.put_off.is_empty() {
+                break;
+            }
             // Who is left out may be harder to place than those before it, and goes first the next time.
             let harder = order.iter().position(|group| division.short.contains(group)).filter(|at| *at > 0);
             if best.as_ref().is_none_or(|best| best.rooms.len() < division.rooms.len()) {
@@ -134,11 +151,15 @@ impl Division {
         best.unwrap_or_default()
     }
 
-    fn in_order(order: &[Arc<GroupKey>], view: &View, settings: &Settings) -> Self {
+    fn in_order(order: &[Arc<GroupKey>], view: &View, settings: &Settings, allowance: &Allowance) -> Self {
         let mut view = view.clone();
         let mut division = Self::default();
         for group in order {
-            match room(group, &view, settings) {
+            let Some(outcome) = room(group, &view, settings, allowance) else {
+                division.put_off.push(group.clone());
+                continue;
+            };
+            match outcome {
                 Outcome::Found(plan) => {
                     // The next ones must see it. Time does not matter here: this copy of the view is not kept.
                     view.reserve(plan.reservation.clone(), Life::of(Duration::ZERO));
@@ -158,19 +179,35 @@ impl Division {
         division
     }
 
+    /// Whether it is known of everybody.
+    fn is_decided(&self) -> bool {
+        self.undecided.is_empty() && self.put_off.is_empty()
+    }
+
     fn owed(self) -> impl Iterator<Item = Owed> {
         let rooms = self.rooms.into_iter().map(Owed::Room);
         let short = self.short.into_iter().map(Owed::Short);
-        rooms.chain(short).chain(self.undecided.into_iter().map(Owed::Undecided))
+        let undecided = self.undecided.into_iter().map(Owed::Undecided);
+        rooms.chain(short).chain(undecided).chain(self.put_off.into_iter().map(Owed::PutOff))
     }
 }
 
-fn room(group: &GroupKey, view: &View, settings: &Settings) -> Outcome {
+/// The room for all that a group lacks. `None` if it would cost too much to tell now.
+fn room(group: &GroupKey, view: &View, settings: &Settings, allowance: &Allowance) -> Option<Outcome> {
+    if !allowance.covers(group) {
+        return None;
+    }
+    let grant = allowance.grant(group);
+    let outcome = look_for_room(group, view, settings, &grant.budget);
+    allowance.pay(group, &grant);
+    (!grant.is_too_small()).then_some(outcome)
+}
+
+fn look_for_room(group: &GroupKey, view: &View, settings: &Settings, budget: &Budget) -> Outcome {
     // A group before it may have taken what was left of a quota.
     let members = members(group, view, settings).filter(|members| members.missing() > 0);
     let Some(members) = members else { return Outcome::None };
-    let budget = Budget::of_steps(STEPS_PER_GROUP);
-    let Some(search) = Search::new(&members, None, view, settings, &budget) else {
+    let Some(search) = Search::new(&members, None, view, settings, budget) else {
         return Outcome::Undecided(Vec::new());
     };
     let mut outcome = search.run(Assumption::Nothing, None);
@@ -189,7 +226,7 @@ mod tests {
     use super::super::situation::{Situation, cpus, member};
     use super::to_groups;
     use crate::fixtures::pod;
-    use crate::policy::Owed;
+    use crate::policy::{Allowance, Owed};
 
     #[test]
     fn a_member_whose_bind_call_was_made_is_in_place() {
@@ -198,7 +235,8 @@ mod tests {
         let minute = std::time::Duration::from_mins(1);
         situation.view.assume(&leader.uid, &leader.key, "a0".into(), minute);
         let group = leader.group.as_ref().expect("a member").group.clone();
-        let owed = to_groups(&situation.with_domains(), &situation.settings, &[group]);
+        let owed =
+            to_groups(&situation.with_domains(), &situation.settings, &[group], &Allowance::unlimited());
         let [Owed::Room(room)] = &owed[..] else { panic!("{owed:?}") };
         assert_eq!((room.missing, room.slots.len(), room.in_place.len()), (1, 1, 1));
     }
@@ -333,7 +371,12 @@ mod tests {
             let situation = Situation::racks(&[("a", &[6])]).with_object(unlabelled);
             let situation = situation.with(placed(outside, 0, "a1")).with(placed(inside, 0, "a0"));
             let key = |group: &str| member(group, 0, 2, 3).build().group.expect("a member").group.clone();
-            let owed = to_groups(&situation.with_domains(), &situation.settings, &[key("g"), key("h")]);
+            let owed = to_groups(
+                &situation.with_domains(),
+                &situation.settings,
+                &[key("g"), key("h")],
+                &Allowance::unlimited(),
+            );
             let host_of = |group: &str| {
                 owed.iter().find_map(|owed| match owed {
                     Owed::Room(room) if room.group == key(group) => Some(room.slots[0].host.to_string()),
@@ -347,12 +390,14 @@ mod tests {
     /// The hosts of the slots that are owed to group `g`, or why there are none.
     fn owed_to_g(situation: &Situation) -> Option<String> {
         let group = member("g", 0, 3, 2).build().group.expect("a member").group.clone();
-        let owed = to_groups(&situation.with_domains(), &situation.settings, std::slice::from_ref(&group));
+        let (view, group_only) = (situation.with_domains(), std::slice::from_ref(&group));
+        let owed = to_groups(&view, &situation.settings, group_only, &Allowance::unlimited());
         owed.iter().find_map(|owed| match owed {
             Owed::Nothing(_) => Some(String::new()),
             Owed::NotCreatable(_) => Some("not creatable".to_owned()),
             Owed::Short(short) => (*short == group).then(|| "short".to_owned()),
             Owed::Undecided(_) => Some("undecided".to_owned()),
+            Owed::PutOff(_) => Some("put off".to_owned()),
             Owed::Room(room) => (room.group == group)
                 .then(|| room.slots.iter().map(|slot| &*slot.host).collect::<Vec<_>>().join(" ")),
         })

@@ -1,9 +1,11 @@
 //! What has been wanted for each pod that waits: what is written once is not written again, and what is taken back was ours.
 
-use super::{MOST_TRIES, Nominations};
+use super::{MOST_TRIES, Nominations, is_nominated};
 use crate::cluster::nominator::Nomination;
+use crate::config::Config;
 use crate::model::{GroupKey, Name, Pod, Uid};
 use crate::policy::replica_group::nominations;
+use crate::store::Snapshot;
 use crate::view::View;
 
 /// What was last wanted for a pod.
@@ -99,8 +101,24 @@ impl Nominations {
         }
     }
 
+    /// Takes back what was wanted for pods that are not to be nominated by the settings in force.
+    pub(super) fn take_back_all(&self, view: &View, config: &Config) {
+        let all: Vec<Uid> = self.memos.iter().map(|memo| memo.key().clone()).collect();
+        for uid in &all {
+            self.take_back_unless_followed(uid, view, config);
+        }
+    }
+
+    /// The same of one pod. A nomination may also show only now that was written before.
+    pub(super) fn take_back_unless_followed(&self, uid: &Uid, view: &View, config: &Config) {
+        if let Some(pod) = view.pod(uid).filter(|pod| !is_nominated(pod, config)) {
+            self.take_back(pod);
+        }
+    }
+
     /// Whether something is still to be written, as things are now. If not, it may be wanted again.
-    pub(super) fn is_still_due(&self, nomination: &Nomination, view: &View) -> bool {
+    pub(super) fn is_still_due(&self, nomination: &Nomination, snapshot: &Snapshot) -> bool {
+        let (view, config) = (snapshot.view(), snapshot.config());
         let is_due = view.pod(&nomination.uid).is_some_and(|pod| {
             let waits = !pod.terminating && view.place_of(&pod.uid).is_none();
             let (shown, wanted) = (pod.nominated_node.as_ref(), nomination.node.as_ref());
@@ -108,7 +126,8 @@ impl Nominations {
             let by_others = memo.is_none_or(|memo| memo.is_by_others(shown));
             // A member that is on its way to one of several nodes needs none any more.
             let is_under_way = wanted.is_some() && view.ledger().get(&pod.uid).is_some();
-            waits && shown != wanted && !by_others && !is_under_way
+            let is_followed = wanted.is_none() || is_nominated(pod, config);
+            waits && shown != wanted && !by_others && !is_under_way && is_followed
         });
         if !is_due {
             self.forget_wanted(nomination);

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::super::off_loop::off_the_event_loop;
 use super::super::{Verbs, owed};
 use super::line::Line;
-use crate::config::Mode;
+use super::nominates_groups;
 use crate::engine::Unanswered;
 use crate::model::{GroupKey, Pod, Uid};
-use crate::store::Changes;
+use crate::off_loop::off_the_event_loop;
+use crate::store::{Changes, Snapshot};
 use crate::view::View;
 
 /// What changes in so short a time is looked at together.
@@ -37,6 +37,12 @@ impl Outstanding {
     /// Nothing has been looked at yet.
     pub(super) fn everything() -> Self {
         Self { everything: true, ..Self::default() }
+    }
+
+    /// Whether there is nothing to look at.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        !self.everything && self.groups.is_empty() && self.pods.is_empty()
     }
 
     pub(super) fn add(&mut self, changes: &Changes) {
@@ -83,13 +89,14 @@ impl Verbs {
     /// Looks at what is outstanding, and plans for a while. Says when to look again if nothing changes.
     pub(super) fn look(&self, line: &mut Line, outstanding: &mut Outstanding) -> Option<Duration> {
         let snapshot = self.store.snapshot();
-        let groups = &snapshot.config().replica_groups;
-        if !groups.nominate || groups.mode != Mode::Enforce {
-            // Once it is switched on, everything has changed.
-            return None;
-        }
         if self.trust_cache(&snapshot).is_err() {
             return Some(DISTRUST);
+        }
+        if !nominates_groups(snapshot.config()) {
+            // Once it is switched on, everything has changed.
+            *line = Line::default();
+            self.stand_down(&std::mem::take(outstanding), &snapshot);
+            return None;
         }
         let view = snapshot.view();
         let is_ours = |pod: &Pod| self.is_asked_about(pod);
@@ -119,6 +126,22 @@ impl Verbs {
             tracing::error!("replica groups could not be planned ahead");
         }
         line.has_next().then_some(Duration::ZERO)
+    }
+
+    /// Takes back what must not be nominated by the settings in force, and forgets who waits no more.
+    fn stand_down(&self, outstanding: &Outstanding, snapshot: &Snapshot) {
+        let (view, config) = (snapshot.view(), snapshot.config());
+        // Whoever has told them is asked again once it is switched on.
+        drop(self.nominations.take_news());
+        if outstanding.everything {
+            self.nominations.forget_all_unless_waiting(view);
+            self.nominations.take_back_all(view, config);
+        } else {
+            for uid in &outstanding.pods {
+                self.nominations.forget_unless_waiting(uid, view);
+                self.nominations.take_back_unless_followed(uid, view, config);
+            }
+        }
     }
 
     fn is_asked_about(&self, pod: &Pod) -> bool {

@@ -7,11 +7,11 @@ use super::line::Line;
 use super::planning::Outstanding;
 use super::{MOST_TRIES, Nominations};
 use crate::cluster::nominator::{Nomination, Nominator};
-use crate::config::Config;
-use crate::fixtures::{node, pod};
-use crate::model::{GroupKey, Name, Object, Pod, Resources};
+use crate::config::{self, Config, Mode};
+use crate::fixtures::{node, object, pod};
+use crate::model::{GroupKey, Kind, Name, Object, Pod, Resources};
 use crate::store::Subscription;
-use crate::verbs::Verbs;
+use crate::verbs::{Verb, Verbs};
 use crate::view::View;
 use crate::view::change::{Change, Offer};
 
@@ -63,7 +63,7 @@ impl Bench {
         let outbox = &self.verbs.nominations.outbox;
         let mut written: Vec<String> = Vec::new();
         while let Some(nomination) = outbox.take() {
-            if self.verbs.nominations.is_still_due(&nomination, &self.view()) {
+            if self.verbs.nominations.is_still_due(&nomination, &self.verbs.store.snapshot()) {
                 let Nomination { pod, node, .. } = &nomination;
                 written.push(format!("{}:{}", pod.name, node.as_deref().unwrap_or("-")));
             }
@@ -205,6 +205,121 @@ fn what_waited_too_long_for_its_turn_is_not_written() {
     assert_eq!(bench.written(), "g-1:n0", "the other is on its way");
     bench.verbs.store.write(|view| view.withdraw("g-0"));
     assert_eq!(bench.step(), "g-0:n1", "its attempt failed, and it has its slot back");
+}
+
+fn settings(nominate: bool, mode: Mode) -> Config {
+    let mut config = Config::default();
+    (config.replica_groups.nominate, config.replica_groups.mode) = (nominate, mode);
+    config
+}
+
+#[test]
+fn nominations_are_taken_back_when_they_are_switched_off() {
+    for (name, off) in
+        [("not nominated", settings(false, Mode::Enforce)), ("observed", settings(true, Mode::Observe))]
+    {
+        let mut bench = Bench::new(1);
+        bench.show([member("g", 0, 3), member("g", 1, 3), member("g", 2, 3)]);
+        assert_eq!(bench.step(), "g-0:n0 g-1:n0 g-2:n1");
+        bench.show([nominated(member("g", 0, 3), "n0"), nominated(member("g", 1, 3), "n7")]);
+        bench.verbs.store.reconfigure(off);
+        assert_eq!(bench.step(), "g-0:-", "{name}: n7 is somebody else's, and of the last one nothing shows");
+        bench.show([nominated(member("g", 2, 3), "n1")]);
+        assert_eq!(bench.step(), "g-2:-", "{name}: the watch was behind");
+        bench.show([member("g", 0, 3), member("g", 1, 3), member("g", 2, 3)]);
+        bench.verbs.store.reconfigure(Config::default());
+        assert_eq!(bench.step(), "g-0:n0 g-1:n0 g-2:n1", "{name}: and on again");
+    }
+}
+
+#[test]
+fn what_waits_to_be_written_is_not_once_nominations_are_switched_off() {
+    let mut bench = Bench::new(1);
+    let mut single = pod("single").build();
+    single.scheduler = Some("default-scheduler".into());
+    bench.show([member("g", 0, 2), member("g", 1, 2), single.clone()]);
+    bench.verbs.look(&mut bench.line, &mut bench.outstanding);
+    bench.verbs.nominations.ask_for(&single, &Name::from("n1"));
+    bench.verbs.store.reconfigure(settings(false, Mode::Enforce));
+    assert_eq!(bench.written(), "", "also before anybody has looked");
+    bench.verbs.nominations.want(&member("g", 0, 2), &Name::from("n0"));
+    bench.verbs.nominations.want(&single, &Name::from("n1"));
+    assert_eq!(bench.step(), "");
+}
+
+#[test]
+fn single_pods_may_be_nominated_while_groups_are_only_observed() {
+    let mut bench = Bench::new(1);
+    let mut single = pod("single").build();
+    single.scheduler = Some("default-scheduler".into());
+    bench.verbs.store.reconfigure(settings(true, Mode::Observe));
+    bench.show([single.clone()]);
+    bench.verbs.nominations.ask_for(&single, &Name::from("n1"));
+    assert_eq!(bench.step(), "single:n1");
+    bench.show([Pod { node: Some("n1".into()), ..single }]);
+    bench.step();
+    assert_eq!(bench.verbs.nominations.memos.len(), 0, "it waits no more");
+}
+
+#[test]
+fn nothing_piles_up_while_nominations_are_switched_off() {
+    let mut bench = Bench::new(1);
+    bench.verbs.store.reconfigure(settings(false, Mode::Enforce));
+    bench.step();
+    for at in 0..3 {
+        let group = format!("g{at}");
+        bench.show([member(&group, 0, 1)]);
+        bench.verbs.nominations.ask_for(&member(&group, 0, 1), &Name::from("n0"));
+        bench.step();
+        assert!(bench.outstanding.is_empty(), "round {at}");
+        bench.verbs.store.apply([Change::Remove(Kind::Pod, member(&group, 0, 1).key)]);
+        bench.step();
+        assert!(bench.outstanding.is_empty() && bench.verbs.nominations.memos.is_empty(), "round {at}");
+        assert!(bench.verbs.nominations.take_news().groups.is_empty(), "round {at}");
+    }
+}
+
+#[test]
+fn a_hard_limit_whose_only_nodes_are_outside_of_the_sample_nominates_one_and_asks_to_come_back() {
+    let text = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\ntopologySpread: {defaultingType: List, \
+        defaultConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}\n";
+    let zone = |at: usize| if at < 140 { "a" } else { "b" };
+    let hosts = (0..150).map(|at| {
+        let cpus = Resources::new(2_000, 0, 0, []);
+        Object::Node(Arc::new(node(&format!("n{at}")).label("zone", zone(at)).allocatable(cpus).build()))
+    });
+    let service = object(
+        r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"default"},
+        "spec":{"selector":{"app":"web"}}}"#,
+    );
+    let config = config::parse(text).expect("a configuration");
+    let mut verbs = Verbs::in_memory(config, hosts.chain([service]).collect()).expect("metrics");
+    verbs.nominations = Nominations::new(Nominator::Kept(Arc::default()));
+    let web = |name: &str| pod(name).label("app", "web").requests(Resources::new(1_000, 0, 0, []));
+    let mut waiting = web("waiting").build();
+    waiting.scheduler = Some("default-scheduler".into());
+    let bench = Bench {
+        changes: verbs.store.subscribe(),
+        verbs,
+        line: Line::default(),
+        outstanding: Outstanding::everything(),
+    };
+    bench.show([web("first").on("n0").build(), waiting]);
+    let ask = |hosts: std::ops::Range<usize>| {
+        let names: Vec<String> = hosts.map(|at| format!(r#""n{at}""#)).collect();
+        let pod = r#"{"metadata":{"name":"waiting","namespace":"default","uid":"waiting","labels":{"app":"web"}},
+            "spec":{"schedulerName":"default-scheduler","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}"#;
+        let body = format!(r#"{{"Pod":{pod},"NodeNames":[{}]}}"#, names.join(","));
+        let answer =
+            bench.verbs.decide(Verb::Filter, body.as_bytes()).expect("a sound call").expect("an answer");
+        String::from_utf8(answer).expect("text")
+    };
+    let answer = ask(0..120);
+    let error = crate::wire::reply::filter_error(crate::decision::Undecided::PlacementUnknown);
+    assert!(answer.contains(r#""Error":"berth: "#), "{answer} {}", String::from_utf8_lossy(&error));
+    let written = bench.written();
+    assert!((140..150).any(|at| written == format!("waiting:n{at}")), "{written}");
+    assert!(ask(140..141).contains(r#""n140""#), "the next attempt begins there");
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ impl Verbs {
             while under_way.len() < AT_ONCE {
                 let Some(nomination) = outbox.take() else { break };
                 // It may have waited for its turn for longer than the pod did.
-                if self.nominations.is_still_due(&nomination, &self.store.view()) {
+                if self.nominations.is_still_due(&nomination, &self.store.snapshot()) {
                     under_way.push(self.write(nomination));
                 } else {
                     outbox.done(&nomination.uid);

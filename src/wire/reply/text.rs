@@ -111,6 +111,9 @@ pub const fn of_error(undecided: Undecided) -> &'static str {
             "berth: a member of the replica group runs on a node whose domain is not known"
         }
         Undecided::MemberGated => "berth: a member of the replica group is held back by a scheduling gate",
+        Undecided::ReservationsNotReady => {
+            "berth: the room to be kept for replica groups is still being worked out"
+        }
         Undecided::DecisionTimeout => "berth: the decision would have taken too long",
         Undecided::InternalError => "berth: internal error while deciding",
     }

@@ -13,6 +13,7 @@ use super::super::needs_of;
 use super::super::search::Settings;
 use super::{Division, claim, members, spokesman};
 use crate::model::{GroupKey, Name};
+use crate::policy::Allowance;
 use crate::view::{HostDomain, HostId, Needs, View};
 
 /// Among more groups than that room is not divided anew: each of them is looked at several times.
@@ -79,7 +80,7 @@ impl<'a> Contender<'a> {
 }
 
 /// Lets every Berth owe the same to groups of which not all can have what they lack.
-pub fn settle(division: Division, view: &View, settings: &Settings) -> Division {
+pub fn settle(division: Division, view: &View, settings: &Settings, allowance: &Allowance) -> Division {
     let reservations = view.ledger().reservations();
     // Whose time is up has no claim to what others have by now.
     let is_late = |group: &Arc<GroupKey>| reservations.has_expired(group);
@@ -108,10 +109,10 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
             contender.spread_over(&mut contested);
         }
         contenders.append(&mut joining);
+        if contenders.len() > MOST_CONTENDERS {
+            return division;
+        }
         joining = all.extract_if(.., |contender| contender.competes_for(&contested)).collect();
-    }
-    if contenders.len() > MOST_CONTENDERS {
-        return division;
     }
     let contenders = contenders.iter().filter_map(|contender| members(contender.group, view, settings));
     let mut contenders: Vec<_> = contenders.filter(|members| members.missing() > 0).collect();
@@ -135,9 +136,9 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
     for group in order.iter().chain(&plans) {
         blank.release(group);
     }
-    let anew = Division::among(order.clone(), &blank, settings);
+    let anew = Division::among(order.clone(), &blank, settings, allowance);
 
-    let is_decided = anew.undecided.is_empty() && division.undecided.is_empty();
+    let is_decided = [&anew, &division].iter().all(|division| division.is_decided());
     let as_it_is = |group: &&Arc<GroupKey>| {
         let asked = division.rooms.iter().any(|room| room.group == **group);
         asked || (!division.short.contains(group) && reservations.of(group).is_some())
@@ -150,10 +151,10 @@ pub fn settle(division: Division, view: &View, settings: &Settings) -> Division 
         return division;
     }
     let elsewhere = |group: &Arc<GroupKey>| !order.contains(group);
-    let Division { mut rooms, mut short, undecided } = division;
+    let Division { mut rooms, mut short, undecided, put_off } = division;
     rooms.retain(|room| elsewhere(&room.group));
     short.retain(elsewhere);
     rooms.extend(anew.rooms);
     short.extend(anew.short.into_iter().chain(plans));
-    Division { rooms, short, undecided }
+    Division { rooms, short, undecided, put_off }
 }
