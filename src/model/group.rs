@@ -3,15 +3,17 @@
 pub(crate) mod fields;
 mod object;
 pub mod recognition;
+pub(crate) mod service_terms;
 pub(crate) mod source;
 mod sources;
 
 use std::sync::Arc;
 
-pub use self::object::{GroupObject, Role, Template};
+pub use self::object::{GroupObject, Identity, Role, Template};
 pub use self::recognition::Recogniser;
 pub(crate) use self::source::DescribedBy;
 pub use self::sources::Source;
+pub(crate) use self::sources::keys;
 use super::{Name, ObjectKey};
 
 /// The identity of a group.

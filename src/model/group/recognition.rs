@@ -6,7 +6,7 @@ mod request;
 use std::sync::Arc;
 
 use super::source::{Mark, Recognised, Told};
-use super::sources::{annotations as berth, is_name};
+use super::sources::{is_name, keys as berth};
 use super::{GroupKey, GroupObject, Membership, Overruled, Scope, Source, TopologyRequest};
 use crate::model::{Kind, Name, ObjectKey, Pod, Selector};
 

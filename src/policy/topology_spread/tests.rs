@@ -23,7 +23,11 @@ fn racks(pods_per_rack: &[usize]) -> View {
     let mut view = View::default();
     let mut add = |object| drop(view.apply(Change::Upsert(object)));
     let selector: Labels = [("app".into(), "web".into())].into_iter().collect();
-    add(Object::Service(Arc::new(Service { key: ObjectKey::new("default", "web"), selector })));
+    add(Object::Service(Arc::new(Service {
+        key: ObjectKey::new("default", "web"),
+        selector,
+        managed: None,
+    })));
     for (rack, pods) in pods_per_rack.iter().enumerate() {
         let name = format!("n{rack}");
         add(Object::Node(Arc::new(node(&name).label(RACK, &format!("r{rack}")).build())));

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::model::group::fields::{Fields, Malformed};
+use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told, Values,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
+use crate::model::group::{GroupKey, GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const NAME: &str = "jobset.sigs.k8s.io/jobset-name";
@@ -37,6 +38,15 @@ impl GroupSource for JobSet {
             topology: exclusive_topology(pod.annotations.topology_key(EXCLUSIVE)),
             ..group
         })
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
+        let terms = ServiceTerms::of(group, pod.labels.pairs(&[JOB_KEY]));
+        // The key is a hash: the name of the Job tells people more, and tells jobs apart as well.
+        let job = pod.pod.controller.as_ref().filter(|owner| &*owner.kind == "Job").map(|owner| &owner.name);
+        let is_indexed = pod.labels.number(INDEX).or(pod.annotations.number(INDEX)).is_some();
+        let leader = job.filter(|_| is_indexed).map(|job| format!("{job}-0").into());
+        ServiceTerms { name: job.map_or(terms.name, ToString::to_string), leader, ..terms }
     }
 }
 
