@@ -35,8 +35,12 @@ use self::upkeep::Upkeep;
 use crate::build_info;
 use crate::cluster::access_review::AccessReviewer;
 use crate::cluster::freshness::FreshnessMetrics;
+use crate::cluster::lease::Leases;
+use crate::cluster::service_writer::ServiceWriter;
 use crate::cluster::{EventRecorder, Freshness};
 use crate::config::{self, Config, PendingRestart};
+use crate::controllers::election::{Election, ElectionMetrics};
+use crate::controllers::group_services::{GroupServiceMetrics, GroupServices};
 use crate::json::Interner;
 use crate::logging::{LevelControl, LogMetrics, Throttle};
 use crate::metrics::Registry;
@@ -87,6 +91,7 @@ pub struct App {
     draining: Arc<AtomicBool>,
     listeners: RunningListeners,
     services: RunningServices,
+    election: Option<Arc<Election>>,
 }
 
 /// What all parts share.
@@ -123,8 +128,18 @@ impl App {
 
         let shared = Shared::new(config)?;
         let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
-        let Connected { api, reviewer, binder, event_recorder, nominator, mut services } =
-            connect(&options.source, &shared, &certificate_metrics).await?;
+        let Connected {
+            api,
+            reviewer,
+            binder,
+            event_recorder,
+            nominator,
+            service_writer,
+            leases,
+            mut services,
+        } = connect(&options.source, &shared, &certificate_metrics).await?;
+        let (election, controllers) = controllers(leases, service_writer, event_recorder.clone(), &shared)?;
+        services.extend(controllers);
         let group_events = group_events(event_recorder, &shared)?;
         let draining = Arc::new(AtomicBool::new(false));
         let verbs_metrics =
@@ -196,6 +211,7 @@ impl App {
             #[cfg(test)]
             registry: shared.registry,
             draining,
+            election,
             services: RunningServices::start(services),
             listeners: RunningListeners::start(listeners),
         })
@@ -217,6 +233,9 @@ impl App {
         self.draining.store(true, Ordering::Relaxed);
         self.listeners.stop().await;
         self.services.stop();
+        if let Some(election) = self.election {
+            election.release().await;
+        }
     }
 }
 
@@ -286,6 +305,39 @@ fn group_events(event_recorder: EventRecorder, shared: &Shared) -> anyhow::Resul
         shown.publish(snapshot.view(), &snapshot.config().replica_groups.topology_keys());
     });
     Ok(group_events)
+}
+
+/// What writes to the API server by itself, one Berth at a time; nothing where there is none.
+fn controllers(
+    leases: Option<Leases>,
+    writer: ServiceWriter,
+    event_recorder: EventRecorder,
+    shared: &Shared,
+) -> anyhow::Result<(Option<Arc<Election>>, Vec<Service>)> {
+    let metrics = GroupServiceMetrics::register(&shared.registry)?;
+    let election_metrics = ElectionMetrics::register(&shared.registry)?;
+    let Some(leases) = leases else { return Ok((None, Vec::new())) };
+    let election = Arc::new(Election::new(leases, shared.store.clone(), election_metrics));
+    let controller = Arc::new(GroupServices {
+        store: shared.store.clone(),
+        freshness: shared.freshness.clone(),
+        writer,
+        election: election.clone(),
+        event_recorder,
+        metrics,
+    });
+    let candidate = election.clone();
+    let services = vec![
+        Service::new("group-services", move || {
+            let controller = controller.clone();
+            async move { controller.run().await }
+        }),
+        Service::new("group-services-lease", move || {
+            let candidate = candidate.clone();
+            async move { candidate.campaign().await }
+        }),
+    ];
+    Ok((Some(election), services))
 }
 
 /// What keeps reservations and nominations of replica groups up to date.

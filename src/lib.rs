@@ -48,12 +48,14 @@ mod certs;
 pub mod cli;
 pub mod cluster;
 pub mod config;
+mod controllers;
 pub mod decision;
 mod demo;
 pub mod doctor;
 pub mod engine;
 #[cfg(test)]
 mod fixtures;
+mod group_services;
 pub mod json;
 pub mod ledger;
 pub mod logging;

@@ -41,6 +41,45 @@ pub struct ReplicaGroups {
     /// Whether a domain counts as large enough if lower-priority pods can be evicted from it. Switch it off where
     /// kube-scheduler's preemption is.
     pub count_on_preemption: bool,
+    /// A headless Service for each group that asks for one with the annotation `berth.dev/service-per-group`.
+    pub services: GroupServices,
+}
+
+/// A headless Service for each group that asks for one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct GroupServices {
+    /// Whether Services are created, repaired and deleted. Switching it off leaves those that are there to go with their
+    /// groups. Needs more permissions: see the page on groups and their Services.
+    pub enabled: bool,
+    /// The environment variable in which members of groups other than those of a `LeaderWorkerSet`, which is
+    /// `LWS_LEADER_ADDRESS`, find the address of the first member; empty for none. Set by the admission endpoint.
+    pub leader_address_variable: String,
+    /// Which of several Berths does it.
+    pub lease: LeaseName,
+}
+
+impl Default for GroupServices {
+    fn default() -> Self {
+        let leader_address_variable = "BERTH_LEADER_ADDRESS".to_owned();
+        Self { enabled: false, leader_address_variable, lease: LeaseName::default() }
+    }
+}
+
+/// A Lease that one of several Berths holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LeaseName {
+    /// Its namespace; empty for that of the account, or of the kubeconfig's context.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Default for LeaseName {
+    fn default() -> Self {
+        Self { namespace: String::new(), name: "berth-group-services".to_owned() }
+    }
 }
 
 impl Default for ReplicaGroups {
@@ -56,6 +95,7 @@ impl Default for ReplicaGroups {
             nominate: true,
             limits: GroupLimits::default(),
             count_on_preemption: true,
+            services: GroupServices::default(),
         }
     }
 }
@@ -332,6 +372,7 @@ pub(crate) fn validate(config: &ReplicaGroups, findings: &mut Findings) {
     if !config.spread_topology.is_empty() {
         label_key("replicaGroups.spreadTopology", &config.spread_topology, findings);
     }
+    services(&config.services, findings);
     let limits = &config.limits;
     findings.require(limits.members > 0, "replicaGroups.limits.members", "must be at least 1");
     let slots = "replicaGroups.limits.slotsPerNamespace";
@@ -343,6 +384,30 @@ pub(crate) fn validate(config: &ReplicaGroups, findings: &mut Findings) {
     );
     let is_some_time = !config.reservation_ttl.0.is_zero();
     findings.require(is_some_time, "replicaGroups.reservationTtl", "must be longer than 0s");
+}
+
+fn services(config: &GroupServices, findings: &mut Findings) {
+    let variable = &config.leader_address_variable;
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    let is_variable = variable.as_bytes().first().is_none_or(is_letter)
+        && variable.bytes().all(|byte| is_letter(&byte) || byte.is_ascii_digit());
+    findings.require(
+        is_variable,
+        "replicaGroups.services.leaderAddressVariable",
+        "must be the name of an environment variable: letters, digits and _, and no digit first",
+    );
+    let LeaseName { namespace, name } = &config.lease;
+    let is_dns = |text: &str| {
+        let inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        text.len() <= 63
+            && text.bytes().all(|byte| inside(byte) || byte == b'-')
+            && text.bytes().next().is_some_and(inside)
+            && text.bytes().last().is_some_and(inside)
+    };
+    let wrong = "must be lower-case letters, digits and -, 63 at most";
+    findings.require(is_dns(name), "replicaGroups.services.lease.name", wrong);
+    let is_namespace = namespace.is_empty() || is_dns(namespace);
+    findings.require(is_namespace, "replicaGroups.services.lease.namespace", wrong);
 }
 
 fn label_key(path: &str, key: &str, findings: &mut Findings) {
