@@ -1,7 +1,7 @@
 //! What a source of groups has to answer: one trait, implemented once per file of [`super::sources`].
 
 use super::fields::{Fields, Malformed};
-use super::{GroupObject, Membership, Recogniser, Scope, Subgroup, TopologyRequest};
+use super::{FirstMember, GroupObject, Membership, Recogniser, Scope, Subgroup, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Labels, Name, ObjectKey, Pod, Template};
 
@@ -25,6 +25,9 @@ pub(crate) trait GroupSource {
 
     /// The pod's part in a group, as the pod itself tells it.
     fn recognise(pod: &Told<'_>, recogniser: &Recogniser) -> Option<Recognised>;
+
+    /// What the first member of a pod's group is called. Every member has to tell the same, also before anybody has seen it.
+    fn first_member(pod: &Pod) -> FirstMember;
 }
 
 /// The objects that stand behind the groups of a source, and what is known only from them.

@@ -15,7 +15,7 @@ pub(crate) use self::annotation::is_name;
 pub(super) use self::annotation::keys as annotations;
 use super::fields::{Fields, Malformed};
 use super::source::{BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told};
-use super::{GroupObject, Membership, Recogniser};
+use super::{FirstMember, GroupObject, Membership, Recogniser};
 use crate::model::kind::{GroupKind, Kind};
 use crate::model::{Labels, Name, ObjectKey, Pod, Template};
 
@@ -118,6 +118,11 @@ impl Source {
 
     pub(super) fn recognise(self, pod: &Told<'_>, recogniser: &Recogniser) -> Option<Recognised> {
         with_source!(self, S => S::recognise(pod, recogniser))
+    }
+
+    /// What the first member of a pod's group is called.
+    pub(crate) fn first_member(self, pod: &Pod) -> FirstMember {
+        with_source!(self, S => S::first_member(pod))
     }
 
     /// The object behind a member's group.

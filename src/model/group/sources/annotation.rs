@@ -1,8 +1,8 @@
 //! Berth's own annotations, on pods of any kind.
 
-use crate::model::Name;
-use crate::model::group::Recogniser;
 use crate::model::group::source::{GroupSource, Mark, NoObject, Recognised, Told};
+use crate::model::group::{FirstMember, Recogniser};
+use crate::model::{Name, Pod};
 
 /// The keys. All but the first two may be added to the pods of any other source.
 pub mod keys {
@@ -49,5 +49,9 @@ impl GroupSource for Annotation {
             Some(set) => Recognised { index: Some(name), ..Recognised::named(printable(set)) },
             None => Recognised::named(name),
         })
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Numbered
     }
 }

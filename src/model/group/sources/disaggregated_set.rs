@@ -17,7 +17,7 @@ use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
+use crate::model::group::{FirstMember, GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, ObjectKey, Pod, Template};
 
@@ -51,6 +51,11 @@ impl GroupSource for DisaggregatedSet {
         }
         let slice = pod.labels.text(SLICE).unwrap_or_else(|| Name::from("0"));
         Some(Recognised { index: Some(slice), ..Recognised::named(set) })
+    }
+
+    /// A slice has a leader in each replica of each role.
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

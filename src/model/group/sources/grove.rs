@@ -11,7 +11,7 @@ use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, TopologyRequest};
+use crate::model::group::{FirstMember, GroupObject, Membership, Recogniser, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, ObjectKey, Pod, Template};
 
@@ -29,6 +29,10 @@ impl GroupSource for Grove {
 
     fn recognise(pod: &Told<'_>, _: &Recogniser) -> Option<Recognised> {
         Some(Recognised::named(pod.labels.text(GANG)?))
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

@@ -6,7 +6,7 @@ use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told, Values,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
+use crate::model::group::{FirstMember, GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const NAME: &str = "jobset.sigs.k8s.io/jobset-name";
@@ -14,6 +14,7 @@ const JOB_KEY: &str = "jobset.sigs.k8s.io/job-key";
 const ATTEMPT: &str = "jobset.sigs.k8s.io/restart-attempt";
 const EXCLUSIVE: &str = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+const JOB: &str = "batch.kubernetes.io/job-name";
 
 /// See [`super::Source::JobSet`].
 pub(super) struct JobSet;
@@ -37,6 +38,12 @@ impl GroupSource for JobSet {
             topology: exclusive_topology(pod.annotations.topology_key(EXCLUSIVE)),
             ..group
         })
+    }
+
+    /// Pods of a Job are named by chance. Known to each other they are by their host names: the Job's and their number.
+    fn first_member(pod: &Pod) -> FirstMember {
+        let job = pod.labels.get(JOB).filter(|job| !job.is_empty());
+        job.map_or(FirstMember::Nobody, |job| FirstMember::Called(format!("{job}-0").into()))
     }
 }
 

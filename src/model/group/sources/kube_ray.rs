@@ -10,7 +10,7 @@ use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Role};
+use crate::model::group::{FirstMember, GroupObject, Membership, Recogniser, Role};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const REPLICA: &str = "ray.io/worker-group-replica-name";
@@ -35,6 +35,10 @@ impl GroupSource for KubeRay {
             None => Recognised::named(replica),
         };
         Some(Recognised { member: pod.labels.number(HOST), ..group })
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

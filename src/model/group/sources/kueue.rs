@@ -1,7 +1,8 @@
 //! Kueue's groups of plain pods.
 
+use crate::model::Pod;
 use crate::model::group::source::{GroupSource, Mark, NoObject, Recognised, Told};
-use crate::model::group::{Recogniser, TopologyRequest};
+use crate::model::group::{FirstMember, Recogniser, TopologyRequest};
 
 const GROUP: &str = "kueue.x-k8s.io/pod-group-name";
 const SIZE: &str = "kueue.x-k8s.io/pod-group-total-count";
@@ -29,5 +30,9 @@ impl GroupSource for Kueue {
             topology: TopologyRequest { required, preferred, exclusive: None },
             ..Recognised::named(group)
         })
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }

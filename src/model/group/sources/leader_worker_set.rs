@@ -6,7 +6,9 @@ use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, Subgroup, TopologyRequest};
+use crate::model::group::{
+    FirstMember, GroupObject, Membership, Recogniser, Role, Scope, Subgroup, TopologyRequest,
+};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{ClaimName, Name, ObjectKey, Pod, Template, TemplateVolume};
 
@@ -45,6 +47,11 @@ impl GroupSource for LeaderWorkerSet {
             topology: exclusive_topology(pod.annotations.topology_key(EXCLUSIVE)),
             subgroup: subgroup(pod),
         })
+    }
+
+    /// The leader.
+    fn first_member(pod: &Pod) -> FirstMember {
+        Self::pod_name(pod, 0).map_or(FirstMember::Nobody, FirstMember::Called)
     }
 }
 

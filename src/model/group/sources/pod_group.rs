@@ -4,7 +4,7 @@ use crate::model::group::fields::{Fields, Malformed};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser};
+use crate::model::group::{FirstMember, GroupObject, Membership, Recogniser};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const GROUP: &str = "scheduling.x-k8s.io/pod-group";
@@ -21,6 +21,10 @@ impl GroupSource for PodGroup {
 
     fn recognise(pod: &Told<'_>, _: &Recogniser) -> Option<Recognised> {
         Some(Recognised::named(pod.labels.text(GROUP)?))
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

@@ -1,8 +1,9 @@
 //! Groups by labels of one's own, as a rule of the configuration says.
 
-use crate::model::group::Recogniser;
+use crate::model::Pod;
 use crate::model::group::recognition::{Rule as GroupRule, Size};
 use crate::model::group::source::{GroupSource, Mark, NoObject, Recognised, Told};
+use crate::model::group::{FirstMember, Recogniser};
 
 /// See [`super::Source::Rule`].
 pub(super) struct Rule;
@@ -28,5 +29,9 @@ impl GroupSource for Rule {
         };
         let group = Recognised::named(pod.labels.text(&rule.label)?);
         Some(Recognised { size, topology: rule.topology.clone(), ..group })
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
