@@ -46,6 +46,8 @@ use crate::logging::{LevelControl, LogMetrics, Throttle};
 use crate::metrics::Registry;
 use crate::server::admin::AdminService;
 use crate::server::admin_door::{Access, AdminDoor, AdminMetrics, Reviews};
+use crate::server::admission_metrics::AdmissionMetrics;
+use crate::server::admission_service::AdmissionService;
 use crate::server::listener::{ConnectionMetrics, Encryption, is_loopback};
 use crate::server::readiness::Readiness;
 use crate::server::tls::{CertificateMetrics, Certificates, ClientCertificates};
@@ -65,6 +67,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Where the admin endpoints are served.
     pub admin_listen: SocketAddr,
+    /// Where the API server may ask about pods that are created, if anywhere.
+    pub admission_listen: Option<SocketAddr>,
 }
 
 /// Where the cluster comes from.
@@ -84,6 +88,8 @@ pub struct App {
     pub verbs_address: SocketAddr,
     /// Where the admin endpoints are served.
     pub admin_address: SocketAddr,
+    /// Where admission reviews are answered, if anywhere.
+    pub admission_address: Option<SocketAddr>,
     /// The cluster, for whoever embeds Berth and has news of it.
     pub store: Arc<Store>,
     #[cfg(test)]
@@ -125,6 +131,11 @@ impl App {
         let admin_endpoint = Endpoint::bind("admin", options.admin_listen, admin_encryption, &server).await?;
         let admin_endpoint = admin_endpoint.for_strangers();
         let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
+        // The API server brings no certificate unless it is told to.
+        let admission_encryption = encrypted(ClientCertificates::NotAsked);
+        let admission_endpoint =
+            admission_endpoint(options.admission_listen, admission_encryption, &server).await?;
+        let admission_address = admission_endpoint.as_ref().map(Endpoint::address);
 
         let shared = Shared::new(config)?;
         let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
@@ -192,21 +203,32 @@ impl App {
         services.extend(group_services(&verbs));
         let request_metrics = RequestMetrics::register(&shared.registry)?;
         let verbs = Arc::new(VerbsService::new(verbs, request_metrics, shared.throttle()));
-        let connections = ConnectionMetrics::register(&shared.registry, &["verbs", "admin"])?;
+        let admission_metrics = AdmissionMetrics::register(&shared.registry)?;
+        let connections = ConnectionMetrics::register(&shared.registry, &["verbs", "admin", "admission"])?;
         // They are stopped in this order: the admin port still tells how the verbs' requests come to their end.
-        let listeners = vec![
+        let mut listeners = vec![
             verbs_endpoint.answered_by(&server, connections.clone(), move |request, _| {
                 let verbs = verbs.clone();
                 async move { verbs.handle(request).await }
             }),
-            admin_endpoint.answered_by(&server, connections, move |request, peer| {
+            admin_endpoint.answered_by(&server, connections.clone(), move |request, peer| {
                 let admin = admin.clone();
                 async move { admin.handle(request, peer).await }
             }),
         ];
+        if let Some(endpoint) = admission_endpoint {
+            let (store, interner) = (shared.store.clone(), shared.interner.clone());
+            let admission = AdmissionService::new(store, interner, admission_metrics, shared.throttle());
+            let admission = Arc::new(admission);
+            listeners.push(endpoint.answered_by(&server, connections, move |request, _| {
+                let admission = admission.clone();
+                async move { admission.handle(request).await }
+            }));
+        }
         Ok(Self {
             verbs_address,
             admin_address,
+            admission_address,
             store: shared.store,
             #[cfg(test)]
             registry: shared.registry,
@@ -278,6 +300,22 @@ fn reloading(
         Service::new("reload", move || reloader.clone().run())
     });
     Ok((service, pending))
+}
+
+/// The address for admission reviews, if there is to be one. The API server speaks TLS only, on loopback too.
+async fn admission_endpoint(
+    address: Option<SocketAddr>,
+    encryption: Option<Encryption>,
+    server: &config::Server,
+) -> anyhow::Result<Option<Endpoint>> {
+    let Some(address) = address else { return Ok(None) };
+    if encryption.is_none() {
+        anyhow::bail!(
+            "--admission-listen {address} needs server.tls in the configuration: the API server calls webhooks over TLS \
+             only; `berth certs` makes certificates to start with"
+        );
+    }
+    Ok(Some(Endpoint::bind("admission", address, encryption, server).await?.for_strangers()))
 }
 
 /// Only a Berth whose admin port others can reach has access reviewed.

@@ -15,7 +15,7 @@ mod wording;
 pub use duration::ShortDuration;
 pub use groups::{
     DefaultTopology, Exclusive, GroupRule, GroupServices, GroupSize, GroupSource, LeaseName, Packing,
-    ReplicaGroups, Topology,
+    ReplicaGroups, TaintEffect, Topology, UniqueNodes, UniqueToleration,
 };
 pub use load::{ConfigError, load, parse};
 pub use reference::{json_schema, page};

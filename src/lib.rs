@@ -42,6 +42,7 @@
 //! are and has the table of which module may know which, `docs/glossary.md` the words, `docs/decisions` what was decided
 //! and why.
 
+pub mod admission;
 pub mod app;
 pub mod build_info;
 mod certs;

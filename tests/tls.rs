@@ -95,6 +95,7 @@ fn start_on(
         source: Source::SnapshotText(SNAPSHOT.to_owned()),
         listen: address(listen)?,
         admin_listen: address(admin_listen)?,
+        admission_listen: None,
     };
     let app = runtime.block_on(App::start(options, None))?;
     Ok((app, runtime))

@@ -9,10 +9,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::schema::{LabelSelector, Mode};
 use super::validate::Findings;
 use super::{ShortDuration, selector};
+use crate::model;
 use crate::model::group::recognition::{
     Audience, DefaultTopologyRequest, ExclusiveLimits, Recogniser, Rule, Size,
 };
-use crate::model::group::{Scope, Source, TopologyRequest};
+use crate::model::group::{Scope, Source, TopologyRequest, UniqueNodesRule};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, Selector};
 
@@ -28,6 +29,10 @@ pub struct ReplicaGroups {
     pub rules: Vec<GroupRule>,
     /// Topologies for groups of the sources that ask for none; the first that matches wins.
     pub default_topologies: Vec<DefaultTopology>,
+    /// Groups that get nodes of their own: members are given a node selector and a toleration whose value names the group
+    /// when they are created, by the webhook of `--admission-listen`. The first that matches wins; annotations of pods count
+    /// before it.
+    pub unique_nodes: Vec<UniqueNodes>,
     /// The groups of one set are spread over the domains of this key; empty switches that off.
     pub spread_topology: String,
     /// How the members of a group are put on the hosts of their domain.
@@ -89,6 +94,7 @@ impl Default for ReplicaGroups {
             sources: GroupSource::all().collect(),
             rules: Vec::new(),
             default_topologies: Vec::new(),
+            unique_nodes: Vec::new(),
             spread_topology: "topology.kubernetes.io/zone".to_owned(),
             packing: Packing::default(),
             reservation_ttl: ShortDuration::seconds(60),
@@ -268,6 +274,69 @@ pub struct DefaultTopology {
     pub topology: Topology,
 }
 
+/// Groups that get nodes of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UniqueNodes {
+    /// Only groups in these namespaces; none means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+    /// Only groups of these sets, such as the names of `LeaderWorkerSet`s; none means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sets: Vec<String>,
+    /// The key of the node label that nodes of one group carry, its value being the name of the group's leader.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica_unique_node_selector: Option<String>,
+    /// The taint that nodes of one group carry, with the same value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica_unique_toleration: Option<UniqueToleration>,
+}
+
+/// A taint that only the members of one group tolerate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UniqueToleration {
+    /// The key of the taint.
+    pub key: String,
+    /// Its effect.
+    pub effect: TaintEffect,
+}
+
+/// What a taint does to pods that do not tolerate it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TaintEffect {
+    /// They are not placed there.
+    NoSchedule,
+    /// They are placed there only if nothing else will do.
+    PreferNoSchedule,
+    /// They are not placed there, and those that run there have to leave.
+    NoExecute,
+}
+
+impl TaintEffect {
+    const fn name(self) -> &'static str {
+        match self {
+            TaintEffect::NoSchedule => "NoSchedule",
+            TaintEffect::PreferNoSchedule => "PreferNoSchedule",
+            TaintEffect::NoExecute => "NoExecute",
+        }
+    }
+}
+
+impl UniqueNodes {
+    fn rule(&self) -> UniqueNodesRule {
+        let names = |list: &[String]| list.iter().map(|name| Name::from(name.as_str())).collect();
+        let toleration = self.replica_unique_toleration.as_ref();
+        let toleration = toleration.map(|toleration| (toleration.key.as_str(), toleration.effect.name()));
+        let selector = self.replica_unique_node_selector.as_deref();
+        UniqueNodesRule {
+            namespaces: names(&self.namespaces),
+            sets: names(&self.sets),
+            nodes: model::group::UniqueNodes::by_setting(selector, toleration),
+        }
+    }
+}
+
 impl ReplicaGroups {
     /// The topology keys that these settings name, each once.
     pub fn topology_keys(&self) -> BTreeSet<&str> {
@@ -306,6 +375,7 @@ impl ReplicaGroups {
             rules: self.rules.iter().map(rule).collect(),
             defaults: self.default_topologies.iter().map(default).collect(),
             exclusive_limits: self.limits.exclusive_limits(),
+            unique_nodes: self.unique_nodes.iter().map(UniqueNodes::rule).collect(),
         }
     }
 }
@@ -368,6 +438,17 @@ pub(crate) fn validate(config: &ReplicaGroups, findings: &mut Findings) {
         rule_for(&path, default.pod_selector.as_ref(), &default.topology, findings);
         let asks = !topology_request(&default.topology).is_none();
         findings.require(asks, format!("{path}.topology"), "needs required or preferred");
+    }
+    for (at, rule) in config.unique_nodes.iter().enumerate() {
+        let path = format!("replicaGroups.uniqueNodes[{at}]");
+        if let Some(key) = &rule.replica_unique_node_selector {
+            label_key(&format!("{path}.replicaUniqueNodeSelector"), key, findings);
+        }
+        if let Some(toleration) = &rule.replica_unique_toleration {
+            label_key(&format!("{path}.replicaUniqueToleration.key"), &toleration.key, findings);
+        }
+        let asks = rule.replica_unique_node_selector.is_some() || rule.replica_unique_toleration.is_some();
+        findings.require(asks, path, "needs replicaUniqueNodeSelector or replicaUniqueToleration");
     }
     if !config.spread_topology.is_empty() {
         label_key("replicaGroups.spreadTopology", &config.spread_topology, findings);

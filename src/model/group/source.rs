@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, Malformed};
 use super::service_terms::ServiceTerms;
-use super::{GroupKey, GroupObject, Membership, Recogniser, Scope, Subgroup, TopologyRequest};
+use super::{FirstMember, GroupKey, GroupObject, Membership, Recogniser, Scope, Subgroup, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Labels, Name, ObjectKey, Pod, Template};
 
@@ -29,6 +29,9 @@ pub(crate) trait GroupSource {
 
     /// What a Service for the group of a pod has to be like.
     fn service(pod: &Told<'_>, group: &GroupKey, recogniser: &Recogniser) -> ServiceTerms;
+
+    /// What the first member of a pod's group is called. Every member has to tell the same, also before anybody has seen it.
+    fn first_member(pod: &Pod) -> FirstMember;
 }
 
 /// The objects that stand behind the groups of a source, and what is known only from them.

@@ -16,7 +16,7 @@ pub(crate) use self::annotation::keys;
 use super::fields::{Fields, Malformed};
 use super::service_terms::ServiceTerms;
 use super::source::{BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told};
-use super::{GroupKey, GroupObject, Identity, Membership, Recogniser};
+use super::{FirstMember, GroupKey, GroupObject, Identity, Membership, Recogniser};
 use crate::model::kind::{GroupKind, Kind};
 use crate::model::{Labels, Name, ObjectKey, Pod, Template};
 
@@ -124,6 +124,11 @@ impl Source {
     /// What a Service for the group of a pod has to be like.
     pub(crate) fn service(self, pod: &Pod, group: &GroupKey, recogniser: &Recogniser) -> ServiceTerms {
         with_source!(self, S => S::service(&Told::by(pod), group, recogniser))
+    }
+
+    /// What the first member of a pod's group is called.
+    pub(crate) fn first_member(self, pod: &Pod) -> FirstMember {
+        with_source!(self, S => S::first_member(pod))
     }
 
     /// The object behind a member's group.

@@ -1,9 +1,9 @@
 //! Berth's own annotations, on pods of any kind.
 
-use crate::model::Name;
 use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{GroupSource, Mark, NoObject, Recognised, Told};
-use crate::model::group::{GroupKey, Recogniser};
+use crate::model::group::{FirstMember, GroupKey, Recogniser};
+use crate::model::{Name, Pod};
 
 /// The keys. All but the first two may be added to the pods of any other source.
 pub mod keys {
@@ -63,5 +63,9 @@ impl GroupSource for Annotation {
         let is_repeated = |(key, value): &(Name, Name)| pod.annotations.text(key).as_ref() == Some(value);
         let labels = pod.labels.pairs(wanted).filter(|pairs| pairs.iter().all(is_repeated));
         ServiceTerms::of(group, labels)
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Numbered
     }
 }

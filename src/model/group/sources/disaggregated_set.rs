@@ -18,7 +18,9 @@ use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupKey, GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
+use crate::model::group::{
+    FirstMember, GroupKey, GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest,
+};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, ObjectKey, Pod, Template};
 
@@ -56,6 +58,11 @@ impl GroupSource for DisaggregatedSet {
 
     fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
         ServiceTerms::of(group, pod.labels.pairs(&[NAME, SLICE]))
+    }
+
+    /// A slice has a leader in each replica of each role.
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

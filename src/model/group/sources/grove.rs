@@ -12,7 +12,7 @@ use crate::model::group::service_terms::{ServiceOwner, ServiceTerms};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupKey, GroupObject, Membership, Recogniser, TopologyRequest};
+use crate::model::group::{FirstMember, GroupKey, GroupObject, Membership, Recogniser, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, ObjectKey, Pod, Template};
 
@@ -35,6 +35,10 @@ impl GroupSource for Grove {
     fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
         let terms = ServiceTerms::of(group, pod.labels.pairs(&[GANG]));
         ServiceTerms { owner: ServiceOwner::Object, ..terms }
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

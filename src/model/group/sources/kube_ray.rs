@@ -11,7 +11,7 @@ use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupKey, GroupObject, Membership, Recogniser, Role};
+use crate::model::group::{FirstMember, GroupKey, GroupObject, Membership, Recogniser, Role};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const REPLICA: &str = "ray.io/worker-group-replica-name";
@@ -42,6 +42,10 @@ impl GroupSource for KubeRay {
         let of_cluster = pod.labels.text(CLUSTER).is_some();
         let wanted: &[&str] = if of_cluster { &[CLUSTER, REPLICA] } else { &[REPLICA] };
         ServiceTerms::of(group, pod.labels.pairs(wanted))
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
 use crate::model::group::{
-    GroupKey, GroupObject, Membership, Recogniser, Role, Scope, Subgroup, TopologyRequest,
+    FirstMember, GroupKey, GroupObject, Membership, Recogniser, Role, Scope, Subgroup, TopologyRequest,
 };
 use crate::model::label_syntax::is_label_key;
 use crate::model::{ClaimName, Name, ObjectKey, Pod, Template, TemplateVolume};
@@ -66,6 +66,11 @@ impl GroupSource for LeaderWorkerSet {
             owner: ServiceOwner::Leader,
             ..terms
         }
+    }
+
+    /// The leader.
+    fn first_member(pod: &Pod) -> FirstMember {
+        Self::pod_name(pod, 0).map_or(FirstMember::Nobody, FirstMember::Called)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::model::group::service_terms::{ServiceOwner, ServiceTerms};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupKey, GroupObject, Membership, Recogniser};
+use crate::model::group::{FirstMember, GroupKey, GroupObject, Membership, Recogniser};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const GROUP: &str = "scheduling.x-k8s.io/pod-group";
@@ -27,6 +27,10 @@ impl GroupSource for PodGroup {
     fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
         let terms = ServiceTerms::of(group, pod.labels.pairs(&[GROUP]));
         ServiceTerms { owner: ServiceOwner::Object, ..terms }
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 
