@@ -9,6 +9,7 @@
 //! server may ask again about a pod that has been changed, so what has been done is not done twice. Nothing is remembered: an
 //! answer that the API server throws away, as in a dry run, has no consequences.
 
+mod group_address;
 mod patch;
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ use crate::view::View;
 use crate::wire::admission::{AdmissionError, AdmissionRequest, admitted, refused};
 
 /// All mutations, in their order.
-const MUTATIONS: [Mutation; 1] = [unique_nodes::MUTATION];
+const MUTATIONS: [Mutation; 2] = [unique_nodes::MUTATION, group_address::MUTATION];
 
 /// One thing that may be changed of a pod.
 struct Mutation {
@@ -44,7 +45,6 @@ struct Subject<'a> {
     /// The cluster.
     view: &'a View,
     /// The settings in force.
-    #[expect(dead_code, reason = "what is asked of groups by a setting stands in their membership")]
     config: &'a Config,
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Operation {
 
 /// The place behind the last entry of a list.
 const END: &str = "-";
+/// That of the first entry.
+const BEGINNING: &str = "0";
 
 impl Operation {
     /// Adds `value` at the end of these steps. What is before the last one has to be there.
@@ -42,6 +44,15 @@ impl Operation {
         }
     }
 
+    /// Adds an entry at the beginning of the list that stands in a field, which is made if it is not there.
+    pub(super) fn prepend(object: &Value, field: &[&str], value: Value) -> Self {
+        if is_there(object, field) {
+            Self::add(&[field, &[BEGINNING]].concat(), value)
+        } else {
+            Self::add(field, Value::Array(vec![value]))
+        }
+    }
+
     /// Does it, as the API server will.
     pub(super) fn apply(&self, object: &mut Value) {
         let Some((last, before)) = self.steps.split_last() else { return };
@@ -55,14 +66,18 @@ impl Operation {
                 fields.insert(last.clone(), self.value.clone());
             }
             Some(Value::Array(entries)) if last == END => entries.push(self.value.clone()),
+            Some(Value::Array(entries)) if last == BEGINNING => entries.insert(0, self.value.clone()),
             _ => {}
         }
     }
 }
 
-/// What stands in a field, through objects only; `null` is nothing.
+/// Whether anything stands in a field; `null` is nothing.
 fn is_there(object: &Value, field: &[&str]) -> bool {
-    let found = field.iter().try_fold(object, |at, step| at.get(*step));
+    let found = field.iter().try_fold(object, |at, step| match at {
+        Value::Array(entries) => entries.get(step.parse::<usize>().ok()?),
+        other => other.get(*step),
+    });
     found.is_some_and(|found| !found.is_null())
 }
 
@@ -116,6 +131,20 @@ mod tests {
             let mut changed = object.clone();
             operation.apply(&mut changed);
             assert_eq!((operation.path.as_str(), changed), (path, expected), "{object}");
+        }
+    }
+
+    #[test]
+    fn entries_come_first_in_lists_within_lists_too() {
+        for (container, expected) in [
+            (json!({}), json!([1])),
+            (json!({"env": null}), json!([1])),
+            (json!({"env": []}), json!([1])),
+            (json!({"env": [2, 3]}), json!([1, 2, 3])),
+        ] {
+            let mut pod = json!({"spec": {"containers": [{}, container]}});
+            Operation::prepend(&pod, &["spec", "containers", "1", "env"], json!(1)).apply(&mut pod);
+            assert_eq!(pod["spec"]["containers"][1]["env"], expected);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Reviews from body to body.
 
+mod services;
+
 use std::sync::Arc;
 
 use base64::Engine;
