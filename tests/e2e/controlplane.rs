@@ -36,6 +36,7 @@ use tokio::time::timeout;
 use crate::berth_process::{BerthOptions, BerthProcess};
 use crate::progress::report;
 use apiserver::ApiServer;
+pub use account::BERTH;
 pub use binaries::Binaries;
 pub use certificates::{Authority, Identity};
 use etcd::Etcd;

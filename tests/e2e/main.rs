@@ -9,6 +9,7 @@ mod dashboards;
 mod discovery;
 mod doctor;
 mod fixtures;
+mod group_services;
 mod http_get;
 mod install;
 mod leader_worker_sets;

@@ -1,0 +1,9 @@
+//! A headless Service for each replica group, on a real control plane: `LeaderWorkerSet` controller, garbage collector and
+//! `EndpointSlices` included.
+
+mod bed;
+mod exact;
+mod history;
+#[path = "../support/random/rng.rs"]
+mod rng;
+mod sets;
