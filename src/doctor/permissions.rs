@@ -141,7 +141,9 @@ fn lacks(permission: &Permission, account: &str) -> Finding {
         }
         Purpose::Tell => "Berth cannot say on pods how their groups are doing".to_owned(),
         Purpose::Review => "nobody can be let in to the admin endpoints".to_owned(),
-        Purpose::Serve => "groups that ask for a Service of their own get none, or none that is kept up".to_owned(),
+        Purpose::Serve => {
+            "groups that ask for a Service of their own get none, or none that is kept up".to_owned()
+        }
         Purpose::Lead => "no Berth keeps the Services of groups".to_owned(),
         Purpose::Install => "the manifests cannot be applied".to_owned(),
     };
@@ -224,10 +226,13 @@ mod tests {
 
     #[test]
     fn services_of_groups_need_rights_only_where_they_are_kept() {
-        let on = format!("{HEAD}replicaGroups: {{services: {{enabled: true, lease: {{namespace: here}}}}}}\n");
+        let on =
+            format!("{HEAD}replicaGroups: {{services: {{enabled: true, lease: {{namespace: here}}}}}}\n");
         let on = needed_to_run(&parse(&on).expect("a configuration"), |_| true, false);
         let off = names(&needed_to_run(&Config::default(), |_| true, false));
-        for name in ["create services", "patch services", "delete services", "create leases.coordination.k8s.io"] {
+        for name in
+            ["create services", "patch services", "delete services", "create leases.coordination.k8s.io"]
+        {
             assert!(names(&on).contains(&name.to_owned()), "{name}");
             assert!(!off.contains(&name.to_owned()), "{name}");
         }

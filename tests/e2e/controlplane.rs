@@ -35,8 +35,8 @@ use tokio::time::timeout;
 
 use crate::berth_process::{BerthOptions, BerthProcess};
 use crate::progress::report;
-use apiserver::ApiServer;
 pub use account::BERTH;
+use apiserver::ApiServer;
 pub use binaries::Binaries;
 pub use certificates::{Authority, Identity};
 use etcd::Etcd;

@@ -13,7 +13,9 @@ use tokio::time::{Instant, sleep};
 use super::exact::difference;
 use crate::berth_process::BerthProcess;
 use crate::controlplane::{BERTH, ControlPlane, Options, Scheduler};
-use crate::fixtures::{LeaderWorkerSet, LeaderWorkerSetBuilder, create, create_all, leader_worker_set, service};
+use crate::fixtures::{
+    LeaderWorkerSet, LeaderWorkerSetBuilder, create, create_all, leader_worker_set, service,
+};
 use crate::leader_worker_sets::racks::rack;
 use crate::preemption::setup::Setup;
 use crate::progress::report;

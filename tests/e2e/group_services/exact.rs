@@ -37,7 +37,9 @@ pub async fn difference(client: &Client, expected: Option<usize>) -> Result<Opti
     for service in &services {
         let name = service.name_any();
         let made_for = service.annotations().get("berth.dev/service-of").cloned().unwrap_or_default();
-        let Some(group) = groups.get(&made_for) else { return Ok(Some(format!("{name} is for {made_for:?}"))) };
+        let Some(group) = groups.get(&made_for) else {
+            return Ok(Some(format!("{name} is for {made_for:?}")));
+        };
         if !seen.insert(made_for.clone()) {
             return Ok(Some(format!("{made_for} has two Services")));
         }

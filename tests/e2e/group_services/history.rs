@@ -96,7 +96,9 @@ impl World<'_, '_> {
                     return Ok(format!("there is a {name}"));
                 }
                 // Berth may have been faster.
-                let Ok(version) = self.bed.foreign(&name).await else { return Ok(format!("there is a {name}")) };
+                let Ok(version) = self.bed.foreign(&name).await else {
+                    return Ok(format!("there is a {name}"));
+                };
                 self.foreign.insert(name.clone(), version);
                 Ok(format!("somebody's {name}"))
             }

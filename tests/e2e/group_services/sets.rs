@@ -31,9 +31,15 @@ async fn each_group_has_a_headless_service_of_exactly_its_pods_while_the_option_
 
         let mut first = bed.start_berth().await?;
         bed.until_exact(3).await?;
-        ensure!(bed.services().get("llm-1").await?.resource_version() == Some(foreign), "somebody else's was touched");
+        ensure!(
+            bed.services().get("llm-1").await?.resource_version() == Some(foreign),
+            "somebody else's was touched"
+        );
         let names: Vec<_> = managed(&bed.client).await?.iter().map(ResourceExt::name_any).collect();
-        ensure!(names.contains(&"llm-0".to_owned()) && names.iter().any(|name| name.starts_with("llm-1-")), "{names:?}");
+        ensure!(
+            names.contains(&"llm-0".to_owned()) && names.iter().any(|name| name.starts_with("llm-1-")),
+            "{names:?}"
+        );
 
         bed.scale("llm", 4).await?;
         bed.until_exact(5).await?;
