@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use self::connect::client_config;
 use self::connect::{Connected, connect};
-use self::listeners::{Endpoint, RunningListeners};
+use self::listeners::{Endpoint, Listener, RunningListeners};
 use self::reload::{ReloadMetrics, Reloader};
 use self::renewal::Renewer;
 pub(crate) use self::renewal::check_certificates;
@@ -139,30 +139,16 @@ impl App {
 
         let shared = Shared::new(config)?;
         let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
-        let Connected {
-            api,
-            reviewer,
-            binder,
-            event_recorder,
-            nominator,
-            service_writer,
-            leases,
-            mut services,
-        } = connect(&options.source, &shared, &certificate_metrics).await?;
-        let (election, controllers) = controllers(leases, service_writer, event_recorder.clone(), &shared)?;
+        let Connected { api, reviewer, binder, event_recorder, nominator, writing, mut services } =
+            connect(&options.source, &shared, &certificate_metrics).await?;
+        let (election, controllers) = controllers(writing, event_recorder.clone(), &shared)?;
         services.extend(controllers);
         let group_events = group_events(event_recorder, &shared)?;
         let draining = Arc::new(AtomicBool::new(false));
         let verbs_metrics =
             VerbsMetrics::register(&shared.registry, shared.store.snapshot().engine().metrics())?;
 
-        let upkeep = Upkeep {
-            store: shared.store.clone(),
-            freshness: shared.freshness.clone(),
-            interner: shared.interner.clone(),
-            group_events: group_events.clone(),
-        };
-        services.push(Service::new("upkeep", move || upkeep.clone().run()));
+        services.push(upkeep(group_events.clone(), &shared));
         let (reload, pending) = reloading(options.config, seen, &shared)?;
         services.extend(reload);
         if let Some(certificates) = certificates {
@@ -217,13 +203,7 @@ impl App {
             }),
         ];
         if let Some(endpoint) = admission_endpoint {
-            let (store, interner) = (shared.store.clone(), shared.interner.clone());
-            let admission = AdmissionService::new(store, interner, admission_metrics, shared.throttle());
-            let admission = Arc::new(admission);
-            listeners.push(endpoint.answered_by(&server, connections, move |request, _| {
-                let admission = admission.clone();
-                async move { admission.handle(request).await }
-            }));
+            listeners.push(admission_listener(endpoint, &server, connections, admission_metrics, &shared));
         }
         Ok(Self {
             verbs_address,
@@ -345,16 +325,42 @@ fn group_events(event_recorder: EventRecorder, shared: &Shared) -> anyhow::Resul
     Ok(group_events)
 }
 
+/// What expires and sweeps.
+fn upkeep(group_events: Arc<GroupEvents>, shared: &Shared) -> Service {
+    let upkeep = Upkeep {
+        store: shared.store.clone(),
+        freshness: shared.freshness.clone(),
+        interner: shared.interner.clone(),
+        group_events,
+    };
+    Service::new("upkeep", move || upkeep.clone().run())
+}
+
+/// Where the API server asks about pods that are created.
+fn admission_listener(
+    endpoint: Endpoint,
+    server: &config::Server,
+    connections: ConnectionMetrics,
+    metrics: AdmissionMetrics,
+    shared: &Shared,
+) -> Listener {
+    let (store, interner) = (shared.store.clone(), shared.interner.clone());
+    let admission = Arc::new(AdmissionService::new(store, interner, metrics, shared.throttle()));
+    endpoint.answered_by(server, connections, move |request, _| {
+        let admission = admission.clone();
+        async move { admission.handle(request).await }
+    })
+}
+
 /// What writes to the API server by itself, one Berth at a time; nothing where there is none.
 fn controllers(
-    leases: Option<Leases>,
-    writer: ServiceWriter,
+    writing: Option<(Leases, ServiceWriter)>,
     event_recorder: EventRecorder,
     shared: &Shared,
 ) -> anyhow::Result<(Option<Arc<Election>>, Vec<Service>)> {
     let metrics = GroupServiceMetrics::register(&shared.registry)?;
     let election_metrics = ElectionMetrics::register(&shared.registry)?;
-    let Some(leases) = leases else { return Ok((None, Vec::new())) };
+    let Some((leases, writer)) = writing else { return Ok((None, Vec::new())) };
     let election = Arc::new(Election::new(leases, shared.store.clone(), election_metrics));
     let controller = Arc::new(GroupServices {
         store: shared.store.clone(),

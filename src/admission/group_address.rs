@@ -24,6 +24,7 @@ fn concerns(subject: &Subject<'_>) -> bool {
     subject.config.replica_groups.services.enabled && subject.membership().is_some()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as all mutations are asked; this one refuses nobody")]
 fn change(subject: &Subject<'_>, object: &Value) -> Result<Change, Refusal> {
     let mut change = Change::default();
     let Some(address) = address(subject.pod, subject.view) else { return Ok(change) };

@@ -88,6 +88,9 @@ fn patched(mut document: Value, operations: &[Value]) -> Value {
         let last = last.replace("~1", "/").replace("~0", "~");
         match document.pointer_mut(parent).unwrap_or_else(|| panic!("no {parent}")) {
             Value::Array(entries) if last == "-" => entries.push(operation["value"].clone()),
+            Value::Array(entries) => {
+                entries.insert(last.parse().expect("a number"), operation["value"].clone());
+            }
             Value::Object(fields) => drop(fields.insert(last, operation["value"].clone())),
             other => panic!("cannot add to {other}"),
         }

@@ -35,10 +35,8 @@ pub(super) struct Connected {
     pub(super) event_recorder: EventRecorder,
     /// Who writes nominations.
     pub(super) nominator: Nominator,
-    /// Who writes the Services of groups.
-    pub(super) service_writer: ServiceWriter,
-    /// Where Leases are, if anywhere.
-    pub(super) leases: Option<Leases>,
+    /// Where Leases are, and who writes the Services of groups, where there is an API server.
+    pub(super) writing: Option<(Leases, ServiceWriter)>,
     /// What keeps the cache current and posts Events.
     pub(super) services: Vec<Service>,
 }
@@ -77,8 +75,7 @@ pub(super) async fn connect(
         binder: Binder::InMemory(shared.store.clone()),
         event_recorder: EventRecorder::silent(event_metrics),
         nominator: Nominator::None,
-        service_writer: ServiceWriter::None,
-        leases: None,
+        writing: None,
         services: Vec::new(),
     })
 }
@@ -118,17 +115,8 @@ fn follow(
     let binder = Binder::Api(ApiBinder::new(client.clone(), patience));
     let reviewer = Some(AccessReviewer::new(client.clone()));
     let nominator = Nominator::Api(client.clone());
-    let (service_writer, leases) = (ServiceWriter::Api(client), Some(leases));
-    Connected {
-        api: Some(api),
-        reviewer,
-        binder,
-        event_recorder,
-        nominator,
-        service_writer,
-        leases,
-        services,
-    }
+    let writing = Some((leases, ServiceWriter::new(client)));
+    Connected { api: Some(api), reviewer, binder, event_recorder, nominator, writing, services }
 }
 
 /// How the API server is reached: through this kubeconfig, or the usual ones, or the in-cluster account.

@@ -32,31 +32,31 @@ pub(crate) enum Written {
 
 /// Who writes Services.
 #[derive(Clone)]
-pub(crate) enum ServiceWriter {
-    /// The API server is asked to.
-    Api(Client),
-    /// Nobody, where there is no API server.
-    None,
-}
+pub(crate) struct ServiceWriter(Client);
 
 impl ServiceWriter {
+    /// The API server is asked to.
+    pub(crate) fn new(client: Client) -> Self {
+        Self(client)
+    }
+
     /// Creates a Service. One that is there already stays as it is, whosever it is.
     pub(crate) async fn create(&self, service: &GroupService) -> Written {
-        let Some(services) = self.services(&service.key.namespace) else { return Written::Superseded };
+        let services = self.services(&service.key.namespace);
         answered(services.create(&PostParams::default(), &as_created(service))).await
     }
 
     /// Makes a Service what it was made as.
     pub(crate) async fn repair(&self, service: &GroupService, seen: &Service) -> Written {
         let Some(managed) = &seen.managed else { return Written::Superseded };
-        let Some(services) = self.services(&service.key.namespace) else { return Written::Superseded };
+        let services = self.services(&service.key.namespace);
         let patch = Patch::Merge(repair(service, &seen.selector, managed));
         answered(services.patch(&service.key.name, &PatchParams::default(), &patch)).await
     }
 
     /// Deletes a Service.
     pub(crate) async fn delete(&self, key: &ObjectKey, seen: &ManagedService) -> Written {
-        let Some(services) = self.services(&key.namespace) else { return Written::Superseded };
+        let services = self.services(&key.namespace);
         let preconditions = Preconditions {
             uid: Some(seen.uid.to_string()),
             resource_version: Some(seen.version.to_string()),
@@ -65,11 +65,8 @@ impl ServiceWriter {
         answered(services.delete(&key.name, &params)).await
     }
 
-    fn services(&self, namespace: &Name) -> Option<Api<ApiService>> {
-        match self {
-            ServiceWriter::Api(client) => Some(Api::namespaced(client.clone(), namespace)),
-            ServiceWriter::None => None,
-        }
+    fn services(&self, namespace: &Name) -> Api<ApiService> {
+        Api::namespaced(self.0.clone(), namespace)
     }
 }
 

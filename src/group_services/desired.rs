@@ -241,11 +241,13 @@ fn selector(candidate: &Candidate<'_>) -> Result<Labels, Refusal> {
     Ok(labels.into_iter().collect())
 }
 
+/// Groups by the values of some labels.
+type ByValues<'s, 'a> = HashMap<Vec<&'s Name>, Incarnations<'a>>;
+
 /// The groups whose labels somebody else carries too.
 fn with_strangers<'a>(selecting: &[(Candidate<'a>, Labels)], view: &View) -> HashSet<Incarnations<'a>> {
     // By namespace: which labels are looked at, and whom their values select.
-    let mut shapes: HashMap<&Name, HashMap<Vec<&Name>, HashMap<Vec<&Name>, Incarnations<'a>>>> =
-        HashMap::new();
+    let mut shapes: HashMap<&Name, HashMap<Vec<&Name>, ByValues<'_, 'a>>> = HashMap::new();
     let mut found = HashSet::new();
     for (candidate, selector) in selecting {
         let (keys, values) = selector.iter().unzip();
