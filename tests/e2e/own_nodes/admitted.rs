@@ -2,28 +2,33 @@
 
 use anyhow::{Result, ensure};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
-use kube::{ResourceExt, core::ErrorResponse};
 use serde_json::json;
 
 use super::bed::{Bed, POOL, asking, exclusive, node_group, selector, toleration};
-use crate::fixtures::{create, leader_worker_set, node, pod};
+use crate::fixtures::{LeaderWorkerSet, create, leader_worker_set, node, pod};
+
+/// The file that Berth ships: two replicas of a leader and two workers.
+const EXAMPLE: &str = include_str!("../../../deploy/examples/node-group-per-replica.yaml");
 
 #[tokio::test]
-async fn leader_and_workers_get_selector_and_toleration_of_their_leader() -> Result<()> {
-    let nodes = [node_group("llm-0", "r0", 3), node_group("llm-1", "r1", 3)].concat();
+async fn leader_and_workers_of_the_example_get_selector_and_toleration_of_their_leader() -> Result<()> {
+    let nodes = [node_group("serve-0", "r0", 3), node_group("serve-1", "r1", 3)].concat();
     Bed::play(nodes, "", async |bed| {
-        create(&bed.client, &asking(leader_worker_set("llm").replicas(2).size(3)).build()).await?;
+        let mut set: LeaderWorkerSet = serde_saphyr::from_str(EXAMPLE)?;
+        set.metadata.namespace = Some("default".to_owned());
+        create(&bed.client, &set).await?;
         let pods = bed.until_created(6).await?;
         for pod in &pods {
             let name = pod.name_any();
-            let leader = if name.starts_with("llm-0") { "llm-0" } else { "llm-1" };
+            let leader = if name.starts_with("serve-0") { "serve-0" } else { "serve-1" };
             ensure!(selector(pod) == Some(leader), "{name}: {:?}", selector(pod));
             ensure!(toleration(pod) == [(leader, "NoSchedule")], "{name}: {:?}", toleration(pod));
         }
         bed.watch.wait_until_bound(6, super::bed::MINUTE).await?;
-        for (pod, node) in bed.watch.placements() {
-            ensure!(node[..5] == pod[..5], "{pod} is on {node}");
+        for (pod, node) in bed.placements() {
+            ensure!(node[..7] == pod[..7], "{pod} is on {node}");
         }
         Ok(())
     })
@@ -53,8 +58,12 @@ async fn what_is_wrong_is_refused_and_who_does_not_ask_is_not_held_up() -> Resul
         ] {
             let refused = bed.dry_run(&pod).await;
             let Err(kube::Error::Api(status)) = refused else { anyhow::bail!("{part}: {refused:?}") };
-            let ErrorResponse { code, message, .. } = &*status;
-            ensure!(*code == 422 && message.contains(part), "{code}: {message}");
+            ensure!(
+                status.code == 422 && status.message.contains(part),
+                "{}: {}",
+                status.code,
+                status.message
+            );
         }
 
         // A rule counts where the namespace has opted in.
@@ -105,11 +114,11 @@ async fn two_replicas_never_share_a_node_group_with_exclusive_topology_either() 
 async fn never_shared(bed: &Bed) -> Result<()> {
     bed.watch.wait_until_bound(2, super::bed::MINUTE).await?;
     bed.until_told("llm-1", "AwaitsOwnNodes").await?;
-    let placed = bed.watch.placements();
+    let placed = bed.placements();
     ensure!(placed.keys().all(|pod| pod.starts_with("llm-0")), "{placed:?}");
     bed.add_node_group("llm-1", "r1", 3).await?;
     bed.watch.wait_until_bound(4, super::bed::MINUTE).await?;
-    for (pod, node) in bed.watch.placements() {
+    for (pod, node) in bed.placements() {
         ensure!(node[..5] == pod[..5], "{pod} is on {node}");
     }
     Ok(())

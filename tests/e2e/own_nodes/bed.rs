@@ -1,5 +1,6 @@
 //! A control plane whose API server asks Berth about new pods, as the shipped webhooks say.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -144,6 +145,12 @@ impl Bed {
             ensure!(began.elapsed() < MINUTE, "{name}{labels:?} is {value}, not {expected}");
             sleep(POLL).await;
         }
+    }
+
+    /// Where the pods that exist are bound to, by their names.
+    pub fn placements(&self) -> BTreeMap<String, String> {
+        let placed = self.watch.placements().into_iter();
+        placed.map(|(pod, node)| (pod.trim_start_matches("default/").to_owned(), node)).collect()
     }
 
     /// So many nodes for one group only, as an autoscaler adds them.

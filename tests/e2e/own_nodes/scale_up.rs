@@ -14,13 +14,13 @@ async fn a_group_waits_for_its_own_node_group_and_lands_on_it_as_a_whole() -> Re
         create(&bed.client, &exclusive(asking(leader_worker_set("llm").size(3))).build()).await?;
         bed.until_told("llm-0", "AwaitsOwnNodes").await?;
         bed.until_measured("berth_groups_waiting", &[("reason", "AwaitsOwnNodes")], 1.0).await?;
-        ensure!(bed.watch.bound() == 0, "{:?}", bed.watch.placements());
+        ensure!(bed.watch.bound() == 0, "{:?}", bed.placements());
 
         bed.add_node_group("llm-0", "r0", 3).await?;
         // Single pods would like that room, too.
         create_all(&bed.client, &pods("single", 4, |pod| pod.cpu("6"))).await?;
         bed.watch.wait_until_bound(3 + 4, MINUTE).await?;
-        for (pod, node) in bed.watch.placements() {
+        for (pod, node) in bed.placements() {
             let own = if pod.starts_with("llm-0") { "llm-0-node" } else { "shared" };
             ensure!(node.starts_with(own), "{pod} is on {node}");
         }
@@ -34,7 +34,7 @@ async fn a_node_group_that_is_too_small_is_not_begun() -> Result<()> {
     Bed::play(node_group("llm-0", "r0", 2), "", async |bed| {
         create(&bed.client, &exclusive(asking(leader_worker_set("llm").size(3))).build()).await?;
         bed.until_told("llm-0", "AwaitsOwnNodes").await?;
-        ensure!(bed.watch.bound() == 0, "{:?}", bed.watch.placements());
+        ensure!(bed.watch.bound() == 0, "{:?}", bed.placements());
         let rest = node_group("llm-0", "r0", 3).split_off(2);
         create_all(&bed.client, &rest).await?;
         bed.watch.wait_until_bound(3, MINUTE).await
