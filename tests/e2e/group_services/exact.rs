@@ -87,6 +87,6 @@ async fn endpoints(client: &Client, service: &str) -> Result<BTreeSet<String>> {
     let slices: Api<EndpointSlice> = Api::default_namespaced(client.clone());
     let own = ListParams::default().labels(&format!("kubernetes.io/service-name={service}"));
     let slices = slices.list(&own).await?.items;
-    let endpoints = slices.into_iter().flat_map(|slice| slice.endpoints);
+    let endpoints = slices.into_iter().filter_map(|slice| slice.endpoints).flatten();
     Ok(endpoints.filter_map(|endpoint| endpoint.target_ref?.uid).collect())
 }
