@@ -327,8 +327,8 @@ fn group_events(event_recorder: EventRecorder, shared: &Shared) -> anyhow::Resul
 }
 
 /// What keeps reservations and nominations of replica groups up to date.
-fn group_services(verbs: &Arc<Verbs>) -> [Service; 4] {
-    let [keeper, planner, writer, announcer] = [(); 4].map(|()| verbs.clone());
+fn group_services(verbs: &Arc<Verbs>) -> [Service; 5] {
+    let [keeper, planner, writer, announcer, reporter] = [(); 5].map(|()| verbs.clone());
     [
         Service::new("reservations", move || {
             let keeper = keeper.clone();
@@ -345,6 +345,10 @@ fn group_services(verbs: &Arc<Verbs>) -> [Service; 4] {
         Service::new("announcements", move || {
             let announcer = announcer.clone();
             async move { announcer.announce_room().await }
+        }),
+        Service::new("own-nodes", move || {
+            let reporter = reporter.clone();
+            async move { reporter.report_groups_that_await_nodes().await }
         }),
     ]
 }
