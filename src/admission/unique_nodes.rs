@@ -183,9 +183,9 @@ fn others_with(key: &Name, value: &Name, own: &Membership, view: &View) -> Resul
         let own = &own.group;
         group.source == own.source && group.set == own.set && group.index == own.index
     };
-    let has_it = |pod: &Pod| pod.requirements.node_selector.get(key) == Some(value);
     let holds = |group: &Arc<GroupKey>| {
-        !is_own(group) && view.members_of(group).any(|pod| pod.own_nodes().is_some() && has_it(pod))
+        // All members have the same: one is enough, for there may be many.
+        !is_own(group) && view.members_of(group).next().and_then(Pod::own_nodes) == Some((key, value))
     };
     let mut groups = view.placed_groups().map(|(group, _)| group);
     let found = groups.find(|group| holds(group));
