@@ -16,6 +16,7 @@ mod metrics_text;
 mod mutual_tls;
 mod outages;
 mod owed_room;
+mod own_nodes;
 mod preemption;
 mod progress;
 mod rate;
