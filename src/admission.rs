@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use self::patch::Operation;
 use crate::config::Config;
@@ -103,7 +104,7 @@ pub fn review(
         answer: admitted(&uid, &[] as &[Operation], warnings),
         refusal: None,
     };
-    let Some(text) = created_pod.map(|pod| pod.get()) else { return Ok(unchanged(&[])) };
+    let Some(text) = created_pod.map(RawValue::get) else { return Ok(unchanged(&[])) };
     let no_pod = |error: serde_json::Error| AdmissionError::NoPod(error.to_string());
     let object: PodObject = serde_json::from_str(text).map_err(no_pod)?;
     let mut pod = json::pod(&object, interner);

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use self::connect::client_config;
 use self::connect::{Connected, connect};
-use self::listeners::{Endpoint, RunningListeners};
+use self::listeners::{Endpoint, Listener, RunningListeners};
 use self::reload::{ReloadMetrics, Reloader};
 use self::renewal::Renewer;
 pub(crate) use self::renewal::check_certificates;
@@ -127,9 +127,8 @@ impl App {
         let admin_endpoint = admin_endpoint.for_strangers();
         let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
         // The API server brings no certificate unless it is told to.
-        let admission_encryption = encrypted(ClientCertificates::NotAsked);
-        let admission_endpoint =
-            admission_endpoint(options.admission_listen, admission_encryption, &server).await?;
+        let encryption = encrypted(ClientCertificates::NotAsked);
+        let admission_endpoint = admission_endpoint(options.admission_listen, encryption, &server).await?;
         let admission_address = admission_endpoint.as_ref().map(Endpoint::address);
 
         let shared = Shared::new(config)?;
@@ -141,13 +140,7 @@ impl App {
         let verbs_metrics =
             VerbsMetrics::register(&shared.registry, shared.store.snapshot().engine().metrics())?;
 
-        let upkeep = Upkeep {
-            store: shared.store.clone(),
-            freshness: shared.freshness.clone(),
-            interner: shared.interner.clone(),
-            group_events: group_events.clone(),
-        };
-        services.push(Service::new("upkeep", move || upkeep.clone().run()));
+        services.push(shared.upkeep(group_events.clone()));
         let (reload, pending) = reloading(options.config, seen, &shared)?;
         services.extend(reload);
         if let Some(certificates) = certificates {
@@ -201,15 +194,11 @@ impl App {
                 async move { admin.handle(request, peer).await }
             }),
         ];
-        if let Some(endpoint) = admission_endpoint {
-            let (store, interner) = (shared.store.clone(), shared.interner.clone());
-            let admission = AdmissionService::new(store, interner, admission_metrics, shared.throttle());
-            let admission = Arc::new(admission);
-            listeners.push(endpoint.answered_by(&server, connections, move |request, _| {
-                let admission = admission.clone();
-                async move { admission.handle(request).await }
-            }));
-        }
+        listeners.extend(
+            admission_endpoint.map(|endpoint| {
+                admission_listener(endpoint, &shared, &server, admission_metrics, connections)
+            }),
+        );
         Ok(Self {
             verbs_address,
             admin_address,
@@ -262,6 +251,14 @@ impl Shared {
         Ok(Self { registry, log_metrics, interner: Arc::default(), store, freshness })
     }
 
+    /// What expires and sweeps.
+    fn upkeep(&self, group_events: Arc<GroupEvents>) -> Service {
+        let (store, freshness, interner) =
+            (self.store.clone(), self.freshness.clone(), self.interner.clone());
+        let upkeep = Upkeep { store, freshness, interner, group_events };
+        Service::new("upkeep", move || upkeep.clone().run())
+    }
+
     fn throttle(&self) -> Throttle {
         Throttle::new(self.log_metrics.clone())
     }
@@ -297,6 +294,22 @@ async fn admission_endpoint(
         );
     }
     Ok(Some(Endpoint::bind("admission", address, encryption, server).await?.for_strangers()))
+}
+
+/// Who answers reviews there.
+fn admission_listener(
+    endpoint: Endpoint,
+    shared: &Shared,
+    server: &config::Server,
+    metrics: AdmissionMetrics,
+    connections: ConnectionMetrics,
+) -> Listener {
+    let (store, interner) = (shared.store.clone(), shared.interner.clone());
+    let admission = Arc::new(AdmissionService::new(store, interner, metrics, shared.throttle()));
+    endpoint.answered_by(server, connections, move |request, _| {
+        let admission = admission.clone();
+        async move { admission.handle(request).await }
+    })
 }
 
 /// Only a Berth whose admin port others can reach has access reviewed.
