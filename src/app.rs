@@ -132,9 +132,8 @@ impl App {
         let admin_endpoint = admin_endpoint.for_strangers();
         let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
         // The API server brings no certificate unless it is told to.
-        let admission_encryption = encrypted(ClientCertificates::NotAsked);
-        let admission_endpoint =
-            admission_endpoint(options.admission_listen, admission_encryption, &server).await?;
+        let encryption = encrypted(ClientCertificates::NotAsked);
+        let admission_endpoint = admission_endpoint(options.admission_listen, encryption, &server).await?;
         let admission_address = admission_endpoint.as_ref().map(Endpoint::address);
 
         let shared = Shared::new(config)?;
@@ -148,7 +147,7 @@ impl App {
         let verbs_metrics =
             VerbsMetrics::register(&shared.registry, shared.store.snapshot().engine().metrics())?;
 
-        services.push(upkeep(group_events.clone(), &shared));
+        services.push(shared.upkeep(group_events.clone()));
         let (reload, pending) = reloading(options.config, seen, &shared)?;
         services.extend(reload);
         if let Some(certificates) = certificates {
@@ -202,9 +201,11 @@ impl App {
                 async move { admin.handle(request, peer).await }
             }),
         ];
-        if let Some(endpoint) = admission_endpoint {
-            listeners.push(admission_listener(endpoint, &server, connections, admission_metrics, &shared));
-        }
+        listeners.extend(
+            admission_endpoint.map(|endpoint| {
+                admission_listener(endpoint, &shared, &server, admission_metrics, connections)
+            }),
+        );
         Ok(Self {
             verbs_address,
             admin_address,
@@ -261,6 +262,14 @@ impl Shared {
         Ok(Self { registry, log_metrics, interner: Arc::default(), store, freshness })
     }
 
+    /// What expires and sweeps.
+    fn upkeep(&self, group_events: Arc<GroupEvents>) -> Service {
+        let (store, freshness, interner) =
+            (self.store.clone(), self.freshness.clone(), self.interner.clone());
+        let upkeep = Upkeep { store, freshness, interner, group_events };
+        Service::new("upkeep", move || upkeep.clone().run())
+    }
+
     fn throttle(&self) -> Throttle {
         Throttle::new(self.log_metrics.clone())
     }
@@ -298,6 +307,22 @@ async fn admission_endpoint(
     Ok(Some(Endpoint::bind("admission", address, encryption, server).await?.for_strangers()))
 }
 
+/// Who answers reviews there.
+fn admission_listener(
+    endpoint: Endpoint,
+    shared: &Shared,
+    server: &config::Server,
+    metrics: AdmissionMetrics,
+    connections: ConnectionMetrics,
+) -> Listener {
+    let (store, interner) = (shared.store.clone(), shared.interner.clone());
+    let admission = Arc::new(AdmissionService::new(store, interner, metrics, shared.throttle()));
+    endpoint.answered_by(server, connections, move |request, _| {
+        let admission = admission.clone();
+        async move { admission.handle(request).await }
+    })
+}
+
 /// Only a Berth whose admin port others can reach has access reviewed.
 fn admin_access(endpoint: &Endpoint, reviewer: Option<AccessReviewer>) -> Access {
     match reviewer {
@@ -323,33 +348,6 @@ fn group_events(event_recorder: EventRecorder, shared: &Shared) -> anyhow::Resul
         shown.publish(snapshot.view(), &snapshot.config().replica_groups.topology_keys());
     });
     Ok(group_events)
-}
-
-/// What expires and sweeps.
-fn upkeep(group_events: Arc<GroupEvents>, shared: &Shared) -> Service {
-    let upkeep = Upkeep {
-        store: shared.store.clone(),
-        freshness: shared.freshness.clone(),
-        interner: shared.interner.clone(),
-        group_events,
-    };
-    Service::new("upkeep", move || upkeep.clone().run())
-}
-
-/// Where the API server asks about pods that are created.
-fn admission_listener(
-    endpoint: Endpoint,
-    server: &config::Server,
-    connections: ConnectionMetrics,
-    metrics: AdmissionMetrics,
-    shared: &Shared,
-) -> Listener {
-    let (store, interner) = (shared.store.clone(), shared.interner.clone());
-    let admission = Arc::new(AdmissionService::new(store, interner, metrics, shared.throttle()));
-    endpoint.answered_by(server, connections, move |request, _| {
-        let admission = admission.clone();
-        async move { admission.handle(request).await }
-    })
 }
 
 /// What writes to the API server by itself, one Berth at a time; nothing where there is none.
