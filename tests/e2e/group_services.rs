@@ -1,6 +1,7 @@
 //! A headless Service for each replica group, on a real control plane: `LeaderWorkerSet` controller, garbage collector and
 //! `EndpointSlices` included.
 
+mod addressed;
 mod bed;
 mod exact;
 mod history;

@@ -8,5 +8,5 @@
 //! ```
 
 mod admitted;
-mod bed;
+pub mod bed;
 mod scale_up;

@@ -120,7 +120,7 @@ impl Bed<'_> {
 }
 
 /// The rights that are shipped, for the user that Berth is, whose namespace is the default one.
-async fn give_rights(client: &Client) -> Result<()> {
+pub async fn give_rights(client: &Client) -> Result<()> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(RIGHTS).context("the shipped rights")?;
     for mut object in objects {
         if !object["subjects"].is_null() {
