@@ -5,6 +5,7 @@ mod addressed;
 mod bed;
 mod exact;
 mod history;
+#[allow(clippy::expect_used, reason = "a test fails by panicking")]
 #[path = "../support/random/rng.rs"]
 mod rng;
 mod sets;

@@ -18,7 +18,7 @@ use crate::berth_process::BerthProcess;
 use crate::progress::report;
 
 /// How long things happen.
-const PLAYED: Duration = Duration::from_secs(60);
+const PLAYED: Duration = Duration::from_mins(1);
 const SETS: [&str; 3] = ["a", "a-b", "b"];
 /// More would be more pods than the machine creates in that time.
 const MOST_GROUPS: usize = 4;
