@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use self::client::{NoClientConfig, client_config};
 use self::connect::{Connected, connect};
-use self::listeners::{Endpoint, RunningListeners};
+use self::listeners::{Endpoint, Listener, RunningListeners};
 use self::reload::{ReloadMetrics, Reloader};
 use self::renewal::Renewer;
 pub(crate) use self::renewal::check_certificates;
@@ -37,13 +37,19 @@ use self::upkeep::Upkeep;
 use crate::build_info;
 use crate::cluster::access_review::AccessReviewer;
 use crate::cluster::freshness::FreshnessMetrics;
+use crate::cluster::lease::Leases;
+use crate::cluster::service_writer::ServiceWriter;
 use crate::cluster::{EventRecorder, Freshness};
 use crate::config::{self, Config, PendingRestart};
+use crate::controllers::election::{Election, ElectionMetrics};
+use crate::controllers::group_services::{GroupServiceMetrics, GroupServices};
 use crate::json::Interner;
 use crate::logging::{LevelControl, LogMetrics, Throttle};
 use crate::metrics::Registry;
 use crate::server::admin::AdminService;
 use crate::server::admin_door::{Access, AdminDoor, AdminMetrics, Reviews};
+use crate::server::admission_metrics::AdmissionMetrics;
+use crate::server::admission_service::AdmissionService;
 use crate::server::listener::{ConnectionMetrics, Encryption, is_loopback};
 use crate::server::readiness::Readiness;
 use crate::server::tls::{CertificateMetrics, Certificates, ClientCertificates};
@@ -63,6 +69,8 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Where the admin endpoints are served.
     pub admin_listen: SocketAddr,
+    /// Where the API server may ask about pods that are created, if anywhere.
+    pub admission_listen: Option<SocketAddr>,
 }
 
 /// Where the cluster comes from.
@@ -82,6 +90,8 @@ pub struct App {
     pub verbs_address: SocketAddr,
     /// Where the admin endpoints are served.
     pub admin_address: SocketAddr,
+    /// Where admission reviews are answered, if anywhere.
+    pub admission_address: Option<SocketAddr>,
     /// The cluster, for whoever embeds Berth and has news of it.
     pub store: Arc<Store>,
     #[cfg(test)]
@@ -89,6 +99,7 @@ pub struct App {
     draining: Arc<AtomicBool>,
     listeners: RunningListeners,
     services: RunningServices,
+    election: Option<Arc<Election>>,
 }
 
 /// What all parts share.
@@ -122,29 +133,26 @@ impl App {
         let admin_endpoint = Endpoint::bind("admin", options.admin_listen, admin_encryption, &server).await?;
         let admin_endpoint = admin_endpoint.for_strangers();
         let (verbs_address, admin_address) = (verbs_endpoint.address(), admin_endpoint.address());
+        // The API server brings no certificate unless it is told to.
+        let encryption = encrypted(ClientCertificates::NotAsked);
+        let admission_endpoint = admission_endpoint(options.admission_listen, encryption, &server).await?;
+        let admission_address = admission_endpoint.as_ref().map(Endpoint::address);
 
         let shared = Shared::new(config)?;
         let certificate_metrics = CertificateMetrics::register(&shared.registry)?;
-        let Connected { api, reviewer, binder, event_recorder, nominator, mut services } =
+        let Connected { api, reviewer, binder, event_recorder, nominator, writing, mut services } =
             connect(&options.source, &shared, &certificate_metrics).await?;
+        let (election, controllers) = controllers(writing, event_recorder.clone(), &shared)?;
+        services.extend(controllers);
         let group_events = group_events(event_recorder, &shared)?;
         let draining = Arc::new(AtomicBool::new(false));
         let verbs_metrics =
             VerbsMetrics::register(&shared.registry, shared.store.snapshot().engine().metrics())?;
 
-        let upkeep = Upkeep {
-            store: shared.store.clone(),
-            freshness: shared.freshness.clone(),
-            interner: shared.interner.clone(),
-            group_events: group_events.clone(),
-        };
-        services.push(Service::new("upkeep", move || upkeep.clone().run()));
+        services.push(shared.upkeep(group_events.clone()));
         let (reload, pending) = reloading(options.config, seen, &shared)?;
         services.extend(reload);
-        if let Some(certificates) = certificates {
-            let renewer = Arc::new(Renewer::new(certificates, certificate_metrics));
-            services.push(Service::new("renewal", move || renewer.clone().run()));
-        }
+        services.extend(certificates.map(|certificates| renewal(certificates, certificate_metrics)));
 
         let readiness = Readiness {
             store: shared.store.clone(),
@@ -180,25 +188,33 @@ impl App {
         services.extend(group_services(&verbs));
         let request_metrics = RequestMetrics::register(&shared.registry)?;
         let verbs = Arc::new(VerbsService::new(verbs, request_metrics, shared.throttle()));
-        let connections = ConnectionMetrics::register(&shared.registry, &["verbs", "admin"])?;
+        let admission_metrics = AdmissionMetrics::register(&shared.registry)?;
+        let connections = ConnectionMetrics::register(&shared.registry, &["verbs", "admin", "admission"])?;
         // They are stopped in this order: the admin port still tells how the verbs' requests come to their end.
-        let listeners = vec![
+        let mut listeners = vec![
             verbs_endpoint.answered_by(&server, connections.clone(), move |request, _| {
                 let verbs = verbs.clone();
                 async move { verbs.handle(request).await }
             }),
-            admin_endpoint.answered_by(&server, connections, move |request, peer| {
+            admin_endpoint.answered_by(&server, connections.clone(), move |request, peer| {
                 let admin = admin.clone();
                 async move { admin.handle(request, peer).await }
             }),
         ];
+        listeners.extend(
+            admission_endpoint.map(|endpoint| {
+                admission_listener(endpoint, &shared, &server, admission_metrics, connections)
+            }),
+        );
         Ok(Self {
             verbs_address,
             admin_address,
+            admission_address,
             store: shared.store,
             #[cfg(test)]
             registry: shared.registry,
             draining,
+            election,
             services: RunningServices::start(services),
             listeners: RunningListeners::start(listeners),
         })
@@ -220,7 +236,16 @@ impl App {
         self.draining.store(true, Ordering::Relaxed);
         self.listeners.stop().await;
         self.services.stop();
+        if let Some(election) = self.election {
+            election.release().await;
+        }
     }
+}
+
+/// The service that takes in renewed certificates.
+fn renewal(certificates: Arc<Certificates>, metrics: CertificateMetrics) -> Service {
+    let renewer = Arc::new(Renewer::new(certificates, metrics));
+    Service::new("renewal", move || renewer.clone().run())
 }
 
 impl Shared {
@@ -243,6 +268,14 @@ impl Shared {
         Ok(Self { registry, log_metrics, interner: Arc::default(), store, freshness })
     }
 
+    /// What expires and sweeps.
+    fn upkeep(&self, group_events: Arc<GroupEvents>) -> Service {
+        let (store, freshness, interner) =
+            (self.store.clone(), self.freshness.clone(), self.interner.clone());
+        let upkeep = Upkeep { store, freshness, interner, group_events };
+        Service::new("upkeep", move || upkeep.clone().run())
+    }
+
     fn throttle(&self) -> Throttle {
         Throttle::new(self.log_metrics.clone())
     }
@@ -262,6 +295,38 @@ fn reloading(
         Service::new("reload", move || reloader.clone().run())
     });
     Ok((service, pending))
+}
+
+/// The address for admission reviews, if there is to be one. The API server speaks TLS only, on loopback too.
+async fn admission_endpoint(
+    address: Option<SocketAddr>,
+    encryption: Option<Encryption>,
+    server: &config::Server,
+) -> anyhow::Result<Option<Endpoint>> {
+    let Some(address) = address else { return Ok(None) };
+    if encryption.is_none() {
+        anyhow::bail!(
+            "--admission-listen {address} needs server.tls in the configuration: the API server calls webhooks over TLS \
+             only; `berth certs` makes certificates to start with"
+        );
+    }
+    Ok(Some(Endpoint::bind("admission", address, encryption, server).await?.for_strangers()))
+}
+
+/// Who answers reviews there.
+fn admission_listener(
+    endpoint: Endpoint,
+    shared: &Shared,
+    server: &config::Server,
+    metrics: AdmissionMetrics,
+    connections: ConnectionMetrics,
+) -> Listener {
+    let (store, interner) = (shared.store.clone(), shared.interner.clone());
+    let admission = Arc::new(AdmissionService::new(store, interner, metrics, shared.throttle()));
+    endpoint.answered_by(server, connections, move |request, _| {
+        let admission = admission.clone();
+        async move { admission.handle(request).await }
+    })
 }
 
 /// Only a Berth whose admin port others can reach has access reviewed.
@@ -291,9 +356,41 @@ fn group_events(event_recorder: EventRecorder, shared: &Shared) -> anyhow::Resul
     Ok(group_events)
 }
 
+/// What writes to the API server by itself, one Berth at a time; nothing where there is none.
+fn controllers(
+    writing: Option<(Leases, ServiceWriter)>,
+    event_recorder: EventRecorder,
+    shared: &Shared,
+) -> anyhow::Result<(Option<Arc<Election>>, Vec<Service>)> {
+    let metrics = GroupServiceMetrics::register(&shared.registry)?;
+    let election_metrics = ElectionMetrics::register(&shared.registry)?;
+    let Some((leases, writer)) = writing else { return Ok((None, Vec::new())) };
+    let election = Arc::new(Election::new(leases, shared.store.clone(), election_metrics));
+    let controller = Arc::new(GroupServices {
+        store: shared.store.clone(),
+        freshness: shared.freshness.clone(),
+        writer,
+        election: election.clone(),
+        event_recorder,
+        metrics,
+    });
+    let candidate = election.clone();
+    let services = vec![
+        Service::new("group-services", move || {
+            let controller = controller.clone();
+            async move { controller.run().await }
+        }),
+        Service::new("group-services-lease", move || {
+            let candidate = candidate.clone();
+            async move { candidate.campaign().await }
+        }),
+    ];
+    Ok((Some(election), services))
+}
+
 /// What keeps reservations and nominations of replica groups up to date.
-fn group_services(verbs: &Arc<Verbs>) -> [Service; 4] {
-    let [keeper, planner, writer, announcer] = [(); 4].map(|()| verbs.clone());
+fn group_services(verbs: &Arc<Verbs>) -> [Service; 5] {
+    let [keeper, planner, writer, announcer, reporter] = [(); 5].map(|()| verbs.clone());
     [
         Service::new("reservations", move || {
             let keeper = keeper.clone();
@@ -310,6 +407,10 @@ fn group_services(verbs: &Arc<Verbs>) -> [Service; 4] {
         Service::new("announcements", move || {
             let announcer = announcer.clone();
             async move { announcer.announce_room().await }
+        }),
+        Service::new("own-nodes", move || {
+            let reporter = reporter.clone();
+            async move { reporter.report_groups_that_await_nodes().await }
         }),
     ]
 }

@@ -79,6 +79,9 @@ struct Serve {
     /// Address of the admin endpoints; port 0 picks a free one.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8889")]
     admin_listen: SocketAddr,
+    /// Address of the mutating admission webhook, POST /mutate; needs server.tls. Without it there is none.
+    #[arg(long, value_name = "ADDR")]
+    admission_listen: Option<SocketAddr>,
     /// How log lines on standard error look.
     #[arg(long, value_name = "FORMAT", default_value = "text", env = "BERTH_LOG_FORMAT")]
     log_format: logging::Format,
@@ -144,8 +147,13 @@ impl Serve {
             Some(file) => Source::SnapshotFile(file),
             None => Source::ApiServer(self.kubeconfig),
         };
-        let options =
-            Options { config: self.config, source, listen: self.listen, admin_listen: self.admin_listen };
+        let options = Options {
+            config: self.config,
+            source,
+            listen: self.listen,
+            admin_listen: self.admin_listen,
+            admission_listen: self.admission_listen,
+        };
         let app = App::start(options, Some(level)).await?;
         app.print_addresses()?;
         tokio::select! {

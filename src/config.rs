@@ -14,7 +14,8 @@ mod wording;
 
 pub use duration::ShortDuration;
 pub use groups::{
-    DefaultTopology, Exclusive, GroupRule, GroupSize, GroupSource, Packing, ReplicaGroups, Topology,
+    DefaultTopology, Exclusive, GroupRule, GroupServices, GroupSize, GroupSource, LeaseName, Packing,
+    ReplicaGroups, TaintEffect, Topology, UniqueNodes, UniqueToleration,
 };
 pub use load::{ConfigError, load, parse};
 pub use reference::{json_schema, page};

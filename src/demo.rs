@@ -59,6 +59,7 @@ async fn start() -> anyhow::Result<App> {
         source: Source::SnapshotText(cluster::Cluster::built_in().snapshot()),
         listen: free_port,
         admin_listen: free_port,
+        admission_listen: None,
     };
     App::start(options, None)
         .await

@@ -8,7 +8,9 @@ use tracing::subscriber::DefaultGuard;
 use crate::json::{Interner, Slimmed, slim};
 use crate::model::group::Source;
 use crate::model::group::recognition::GroupObjects;
-use crate::model::{GroupObject, Kind, Name, Node, Object, ObjectKey, Pod, Recogniser, Resources};
+use crate::model::{
+    Controller, GroupObject, Kind, Name, Node, Object, ObjectKey, Pod, Recogniser, Resources,
+};
 
 /// A cluster in which no object stands behind any group.
 pub(crate) struct NoObjects;
@@ -82,6 +84,20 @@ impl PodBuilder {
     /// Sets the priority.
     pub fn priority(mut self, priority: i32) -> Self {
         self.0.priority = priority;
+        self
+    }
+
+    /// Gives it an owner that controls it, whose UID is its name.
+    pub fn controlled_by(mut self, api_version: &str, kind: &str, name: &str) -> Self {
+        let (api_version, kind) = (api_version.into(), kind.into());
+        let controller = Controller { api_version, kind, name: name.into(), uid: name.into() };
+        self.0.controller = Some(Arc::new(controller));
+        self
+    }
+
+    /// Makes it one that has succeeded.
+    pub fn finished(mut self) -> Self {
+        self.0.finished = true;
         self
     }
 

@@ -10,6 +10,7 @@ mod priority_classes;
 mod quantities;
 mod resource_quotas;
 mod resources;
+mod services;
 mod shapes;
 mod volumes;
 
@@ -27,7 +28,7 @@ use crate::model::requirements::{Expression, Term, Toleration};
 use crate::model::selector::Requirement;
 use crate::model::{
     AffinityTerm, AntiAffinityTerm, Controller, Kind, Name, Namespace, Node, Object, ObjectKey, Pod,
-    Requirements, Selector, Service, Taint, Template, Workload,
+    Requirements, Selector, Taint, Template, Workload,
 };
 
 /// What became of an object.
@@ -81,9 +82,7 @@ fn read(kind: Kind, text: &str, interner: &Interner) -> Result<Slimmed, serde_js
         }
         Kind::Service => {
             let object: json::ServiceObject = serde_json::from_str(text)?;
-            let key = key_of(&object.metadata, interner);
-            let selector = object.spec.and_then(|spec| spec.selector).unwrap_or_default();
-            Object::Service(Arc::new(Service { key, selector: interner.labels(selector.0) }))
+            Object::Service(Arc::new(services::read(&object, interner)))
         }
         Kind::ReplicationController => {
             let object: json::ReplicationControllerObject = serde_json::from_str(text)?;
@@ -317,6 +316,7 @@ fn controller(meta: &json::Meta, interner: &Interner) -> Option<Arc<Controller>>
         api_version: interner.name(&owner.api_version),
         kind: interner.name(&owner.kind),
         name: interner.name(&owner.name),
+        uid: interner.name(owner.uid.as_deref().unwrap_or_default()),
     }))
 }
 

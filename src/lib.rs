@@ -42,18 +42,21 @@
 //! are and has the table of which module may know which, `docs/glossary.md` the words, `docs/decisions` what was decided
 //! and why.
 
+pub mod admission;
 pub mod app;
 pub mod build_info;
 mod certs;
 pub mod cli;
 pub mod cluster;
 pub mod config;
+mod controllers;
 pub mod decision;
 mod demo;
 pub mod doctor;
 pub mod engine;
 #[cfg(test)]
 mod fixtures;
+mod group_services;
 pub mod json;
 pub mod ledger;
 pub mod logging;

@@ -2,6 +2,8 @@
 
 pub(crate) mod admin;
 pub(crate) mod admin_door;
+pub mod admission_metrics;
+pub mod admission_service;
 mod body;
 mod inflight;
 pub(crate) mod listener;

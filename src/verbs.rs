@@ -21,6 +21,7 @@ mod nominating;
 mod notices;
 mod off_loop;
 mod owed;
+mod own_nodes;
 mod preempt;
 mod record;
 mod rests;

@@ -326,6 +326,16 @@ impl View {
         self.namespaces.values()
     }
 
+    /// A service by name.
+    pub fn service(&self, key: &ObjectKey) -> Option<&Arc<Service>> {
+        self.services.get(key)
+    }
+
+    /// All services.
+    pub fn all_services(&self) -> impl Iterator<Item = &Arc<Service>> {
+        self.services.iter()
+    }
+
     /// The services of a namespace.
     pub fn services(&self, namespace: &str) -> impl Iterator<Item = &Arc<Service>> {
         self.services.in_namespace(namespace)

@@ -15,7 +15,7 @@ use source::{Tokens, crates_used, modules_used, tasks_started};
 use table::{Table, files_that_start_tasks};
 
 /// These decide. They are pure, so that a decision can be repeated, tested and explained without a server or a cluster.
-const PURE: [&str; 5] = ["model", "ledger", "view", "decision", "policy"];
+const PURE: [&str; 7] = ["model", "ledger", "view", "decision", "policy", "admission", "group_services"];
 const BANNED_FROM_PURE: [&str; 5] = ["tokio", "hyper", "kube", "prometheus", "dashmap"];
 
 /// Test fixtures exist in test builds only, so that every module may use them and no circle comes of it.

@@ -95,6 +95,7 @@ fn start_on(
         source: Source::SnapshotText(SNAPSHOT.to_owned()),
         listen: address(listen)?,
         admin_listen: address(admin_listen)?,
+        admission_listen: None,
     };
     let app = runtime.block_on(App::start(options, None))?;
     Ok((app, runtime))
@@ -143,4 +144,58 @@ fn files_that_are_no_certificates_are_named() {
         let error = start_on("127.0.0.1:0", "127.0.0.1:0", &config).err().expect("refused");
         assert!(format!("{error:#}").contains(says), "{error:#}");
     }
+}
+
+fn admitting(config: &Path, source: &str) -> anyhow::Result<(App, tokio::runtime::Runtime)> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let free: SocketAddr = "127.0.0.1:0".parse()?;
+    let options = Options {
+        config: Some(config.to_owned()),
+        source: Source::SnapshotText(source.to_owned()),
+        listen: free,
+        admin_listen: free,
+        admission_listen: Some(free),
+    };
+    let app = runtime.block_on(App::start(options, None))?;
+    Ok((app, runtime))
+}
+
+#[test]
+fn reviews_are_answered_over_tls_and_nowhere_else() {
+    let authority = Authority::new();
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let error = admitting(&written(&directory, ""), SNAPSHOT).err().map(|error| format!("{error:#}"));
+    let error = error.expect("refused");
+    for part in ["--admission-listen", "server.tls", "berth certs"] {
+        assert!(error.contains(part), "no {part:?} in {error}");
+    }
+
+    authority.issue("first").write(directory.path());
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let config =
+        format!("server:\n  tls:\n    certFile: {}\n    keyFile: {}\n", path("tls.crt"), path("tls.key"));
+    let (app, runtime) = admitting(&written(&directory, &config), SNAPSHOT).expect("Berth starts");
+    let address = app.admission_address.expect("an address");
+    let review = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-7","operation":"CREATE",
+        "kind":{"group":"","version":"v1","kind":"Pod"},"namespace":"default","object":{"metadata":{"name":"llm-0","labels":
+        {"leaderworkerset.sigs.k8s.io/name":"llm","leaderworkerset.sigs.k8s.io/group-index":"0"},
+        "annotations":{"berth.dev/replicaUniqueNodeSelector":"pool"}},"spec":{}}}}"#;
+    let trust = Trust::of(&authority);
+    for (path, body, status, part) in [
+        ("/mutate?timeout=5s", review, 200, r#""uid":"u-7","allowed":true,"patchType":"JSONPatch""#),
+        ("/mutate", "{", 400, "not JSON"),
+        ("/mutate", "{}", 400, "admissionReviewVersions"),
+        ("/filter", review, 404, "/mutate"),
+    ] {
+        let answer = runtime.block_on(async {
+            let mut client = Client::connect(address, &trust, &["h2", "http/1.1"]).await?;
+            client.post(path, body).await
+        });
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status, status, "{path} {body}");
+        assert!(answer.body.contains(part), "{path}: no {part:?} in {}", answer.body);
+    }
+    let mut plain = support::raw_http::Connection::open(address).expect("a connection");
+    assert!(plain.ask(support::raw_http::post("/mutate", review)).is_err(), "no plain HTTP");
+    runtime.block_on(app.stop());
 }

@@ -1,4 +1,4 @@
-//! Random and mutated bytes on every verb: each input gets an answer of the right shape, and nothing panics.
+//! Random and mutated bytes on every verb, and as admission reviews: each input gets an answer of the right shape, and nothing panics.
 //!
 //! | variable           | meaning                                                              |
 //! |--------------------|----------------------------------------------------------------------|
@@ -16,17 +16,23 @@ mod wire_fuzz {
 
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use berth::config::Config;
 use berth::logging::{LogMetrics, Throttle};
 use berth::metrics::Registry;
 use berth::model::{Node, Object};
+use berth::server::admission_metrics::AdmissionMetrics;
+use berth::server::admission_service::AdmissionService;
 use berth::server::verbs_metrics::RequestMetrics;
 use berth::server::verbs_service::VerbsService;
+use berth::store::Store;
 use berth::verbs::{Verb, Verbs};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::header::CONTENT_LENGTH;
+use serde_json::Value;
 use support::random::{Cases, Rng, Seeds, check};
 use tokio::runtime::{Builder, Runtime};
 use wire_fuzz::bodies::{self, Input};
@@ -111,6 +117,69 @@ fn fuzz(verb: Verb) {
     let sound = check(&cases, inputs, |inputs| answers_all(&runtime, verb, inputs));
     let (sound, all) = (sound.iter().sum::<usize>(), sound.len() * INPUTS);
     assert!(sound > all / 20, "the generator must not miss the ground between sound and broken: {sound}");
+}
+
+/// Every review is answered by its uid, with a patch that can be read, or with 400.
+fn judge_review(status: u16, input: &Input, body: &[u8]) -> Result<(), String> {
+    let answer: Value = serde_json::from_slice(body).map_err(|error| format!("no JSON: {error}"))?;
+    match status {
+        200 => {
+            let response = &answer["response"];
+            let patch = response["patch"].as_str().unwrap_or_default();
+            let patch = BASE64_STANDARD.decode(patch).map_err(|error| error.to_string())?;
+            let operations: Vec<Value> = if patch.is_empty() {
+                Vec::new()
+            } else {
+                serde_json::from_slice(&patch).map_err(|error| error.to_string())?
+            };
+            let allowed = response["allowed"].as_bool().ok_or("neither allowed nor refused")?;
+            let is_told =
+                allowed || response["status"]["message"].as_str().is_some_and(|text| !text.is_empty());
+            let adds = operations.iter().all(|operation| operation["op"] == "add");
+            let is_answer =
+                response["uid"].is_string() && (allowed || operations.is_empty()) && adds && is_told;
+            is_answer.then_some(()).ok_or_else(|| format!("no answer to a review: {answer}"))
+        }
+        _ if input.sound => Err(format!("sound review refused: {answer}")),
+        400 if answer["error"].as_str().is_some_and(|text| !text.is_empty()) => Ok(()),
+        _ => Err(format!("status {status}: {answer}")),
+    }
+}
+
+/// Answers reviews one after the other; returns how many led to a change, a refusal of the pod, and an error.
+fn reviews_all(runtime: &Runtime, inputs: &[Input]) -> [usize; 3] {
+    let registry = Registry::new().expect("a registry");
+    let store = Arc::new(Store::new(Config::default(), &registry).expect("a store"));
+    let complaints = Throttle::new(LogMetrics::register(&registry).expect("metrics"));
+    let metrics = AdmissionMetrics::register(&registry).expect("metrics");
+    let service = AdmissionService::new(store, Arc::default(), metrics, complaints);
+    for input in inputs {
+        let body = Full::new(Bytes::copy_from_slice(&input.bytes));
+        let request = Request::post("/mutate?timeout=5s").body(body).expect("request");
+        let (head, body) = runtime.block_on(service.handle(request)).into_parts();
+        let Ok(body) = runtime.block_on(body.collect());
+        assert_eq!(judge_review(head.status.as_u16(), input, &body.to_bytes()), Ok(()), "a {input:?}");
+    }
+    let page = String::from_utf8(registry.render()).expect("text");
+    let count = |result: &str| {
+        let series = format!("berth_admission_reviews_total{{result=\"{result}\"}} ");
+        let value = page.lines().find_map(|line| line.strip_prefix(&series)).expect("a series");
+        value.parse::<usize>().expect("a number")
+    };
+    assert_eq!(count("failed"), 0, "{page}");
+    ["changed", "refused", "bad_request"].map(count)
+}
+
+#[test]
+fn reviews_survive_anything() {
+    let runtime = Builder::new_current_thread().enable_all().build().expect("runtime");
+    let inputs = |rng: &mut Rng| -> Vec<Input> { (0..INPUTS).map(|_| bodies::any_review(rng)).collect() };
+    let cases = Cases::new("BERTH_WIRE", RUNS, Seeds::HalfFresh);
+    let results = check(&cases, inputs, |inputs| reviews_all(&runtime, inputs));
+    for (at, what) in ["changed", "refused", "malformed"].into_iter().enumerate() {
+        let count: usize = results.iter().map(|run| run[at]).sum();
+        assert!(count > results.len() * INPUTS / 100, "hardly any pod is {what}: {count}");
+    }
 }
 
 #[test]

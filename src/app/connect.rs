@@ -12,7 +12,9 @@ use crate::cluster::access_review::AccessReviewer;
 use crate::cluster::api::Api;
 use crate::cluster::binder::ApiBinder;
 use crate::cluster::event_recorder::EventMetrics;
+use crate::cluster::lease::Leases;
 use crate::cluster::nominator::Nominator;
+use crate::cluster::service_writer::ServiceWriter;
 use crate::cluster::snapshot_file::{self, Loaded, SnapshotMetrics};
 use crate::cluster::watch::Follower;
 use crate::cluster::{ApiMetrics, Binder, EventRecorder, ProblemLog, WatchMetrics};
@@ -32,6 +34,8 @@ pub(super) struct Connected {
     pub(super) event_recorder: EventRecorder,
     /// Who writes nominations.
     pub(super) nominator: Nominator,
+    /// Where Leases are, and who writes the Services of groups, where there is an API server.
+    pub(super) writing: Option<(Leases, ServiceWriter)>,
     /// What keeps the cache current and posts Events.
     pub(super) services: Vec<Service>,
 }
@@ -56,8 +60,10 @@ pub(super) async fn connect(
             if let Some(end) = client_certificate_end(&config.auth_info) {
                 certificate_metrics.show_kubeconfig(end);
             }
+            let namespace = config.default_namespace.clone();
             let client = ClientBuilder::try_from(config)?.with_layer(&api_metrics).build();
-            return Ok(follow(client, shared, watch_metrics, event_metrics, problems));
+            let leases = Leases::new(client.clone(), namespace);
+            return Ok(follow(client, leases, shared, watch_metrics, event_metrics, problems));
         }
     };
     snapshot_metrics.count(&loaded);
@@ -68,6 +74,7 @@ pub(super) async fn connect(
         binder: Binder::InMemory(shared.store.clone()),
         event_recorder: EventRecorder::silent(event_metrics),
         nominator: Nominator::None,
+        writing: None,
         services: Vec::new(),
     })
 }
@@ -80,6 +87,7 @@ fn take_in(loaded: Loaded, shared: &Shared) {
 
 fn follow(
     client: kube::Client,
+    leases: Leases,
     shared: &Shared,
     watch_metrics: WatchMetrics,
     event_metrics: EventMetrics,
@@ -105,6 +113,7 @@ fn follow(
     let patience = shared.store.snapshot().config().server.timeouts.bind.0;
     let binder = Binder::Api(ApiBinder::new(client.clone(), patience));
     let reviewer = Some(AccessReviewer::new(client.clone()));
-    let nominator = Nominator::Api(client);
-    Connected { api: Some(api), reviewer, binder, event_recorder, nominator, services }
+    let nominator = Nominator::Api(client.clone());
+    let writing = Some((leases, ServiceWriter::new(client)));
+    Connected { api: Some(api), reviewer, binder, event_recorder, nominator, writing, services }
 }

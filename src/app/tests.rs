@@ -9,7 +9,7 @@ const FREE: &str = "127.0.0.1:0";
 async fn every_metric_has_its_series_before_anything_happens() {
     let free: SocketAddr = FREE.parse().expect("an address");
     let source = Source::SnapshotText(String::new());
-    let options = Options { config: None, source, listen: free, admin_listen: free };
+    let options = Options { config: None, source, listen: free, admin_listen: free, admission_listen: None };
     let app = App::start(options, None).await.expect("Berth starts");
     let missing = app.registry.without_series();
     app.stop().await;
@@ -51,7 +51,13 @@ async fn that_tokens_travel_in_clear_is_said_once_where_there_are_any() {
         (&plain, "0.0.0.0:0", &file, 0),
     ] {
         let [listen, admin_listen] = [FREE, admin].map(|address| address.parse().expect("an address"));
-        let options = Options { config: Some(config.clone()), source: source.clone(), listen, admin_listen };
+        let options = Options {
+            config: Some(config.clone()),
+            source: source.clone(),
+            listen,
+            admin_listen,
+            admission_listen: None,
+        };
         let (logged, guard) = Logged::here();
         let app = App::start(options, None).await.expect("Berth starts");
         app.stop().await;

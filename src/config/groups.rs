@@ -9,10 +9,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::schema::{LabelSelector, Mode};
 use super::validate::Findings;
 use super::{ShortDuration, selector};
+use crate::model;
 use crate::model::group::recognition::{
     Audience, DefaultTopologyRequest, ExclusiveLimits, Recogniser, Rule, Size,
 };
-use crate::model::group::{Scope, Source, TopologyRequest};
+use crate::model::group::{Scope, Source, TopologyRequest, UniqueNodesRule};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, Selector};
 
@@ -28,6 +29,10 @@ pub struct ReplicaGroups {
     pub rules: Vec<GroupRule>,
     /// Topologies for groups of the sources that ask for none; the first that matches wins.
     pub default_topologies: Vec<DefaultTopology>,
+    /// Groups that get nodes of their own: members are given a node selector and a toleration whose value names the group
+    /// when they are created, by the webhook of `--admission-listen`. The first that matches wins; annotations of pods count
+    /// before it.
+    pub unique_nodes: Vec<UniqueNodes>,
     /// The groups of one set are spread over the domains of this key; empty switches that off.
     pub spread_topology: String,
     /// How the members of a group are put on the hosts of their domain.
@@ -41,6 +46,45 @@ pub struct ReplicaGroups {
     /// Whether a domain counts as large enough if lower-priority pods can be evicted from it. Switch it off where
     /// kube-scheduler's preemption is.
     pub count_on_preemption: bool,
+    /// A headless Service for each group that asks for one with the annotation `berth.dev/service-per-group`.
+    pub services: GroupServices,
+}
+
+/// A headless Service for each group that asks for one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct GroupServices {
+    /// Whether Services are created, repaired and deleted. Switching it off leaves those that are there to go with their
+    /// groups. Needs more permissions: see the page on groups and their Services.
+    pub enabled: bool,
+    /// The environment variable in which members of groups other than those of a `LeaderWorkerSet`, which is
+    /// `LWS_LEADER_ADDRESS`, find the address of the first member; empty for none. Set by the admission endpoint.
+    pub leader_address_variable: String,
+    /// Which of several Berths does it.
+    pub lease: LeaseName,
+}
+
+impl Default for GroupServices {
+    fn default() -> Self {
+        let leader_address_variable = "BERTH_LEADER_ADDRESS".to_owned();
+        Self { enabled: false, leader_address_variable, lease: LeaseName::default() }
+    }
+}
+
+/// A Lease that one of several Berths holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LeaseName {
+    /// Its namespace; empty for that of the account, or of the kubeconfig's context.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Default for LeaseName {
+    fn default() -> Self {
+        Self { namespace: String::new(), name: "berth-group-services".to_owned() }
+    }
 }
 
 impl Default for ReplicaGroups {
@@ -50,12 +94,14 @@ impl Default for ReplicaGroups {
             sources: GroupSource::all().collect(),
             rules: Vec::new(),
             default_topologies: Vec::new(),
+            unique_nodes: Vec::new(),
             spread_topology: "topology.kubernetes.io/zone".to_owned(),
             packing: Packing::default(),
             reservation_ttl: ShortDuration::seconds(60),
             nominate: true,
             limits: GroupLimits::default(),
             count_on_preemption: true,
+            services: GroupServices::default(),
         }
     }
 }
@@ -228,6 +274,69 @@ pub struct DefaultTopology {
     pub topology: Topology,
 }
 
+/// Groups that get nodes of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UniqueNodes {
+    /// Only groups in these namespaces; none means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<String>,
+    /// Only groups of these sets, such as the names of `LeaderWorkerSet`s; none means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sets: Vec<String>,
+    /// The key of the node label that nodes of one group carry, its value being the name of the group's leader.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica_unique_node_selector: Option<String>,
+    /// The taint that nodes of one group carry, with the same value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica_unique_toleration: Option<UniqueToleration>,
+}
+
+/// A taint that only the members of one group tolerate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UniqueToleration {
+    /// The key of the taint.
+    pub key: String,
+    /// Its effect.
+    pub effect: TaintEffect,
+}
+
+/// What a taint does to pods that do not tolerate it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TaintEffect {
+    /// They are not placed there.
+    NoSchedule,
+    /// They are placed there only if nothing else will do.
+    PreferNoSchedule,
+    /// They are not placed there, and those that run there have to leave.
+    NoExecute,
+}
+
+impl TaintEffect {
+    const fn name(self) -> &'static str {
+        match self {
+            TaintEffect::NoSchedule => "NoSchedule",
+            TaintEffect::PreferNoSchedule => "PreferNoSchedule",
+            TaintEffect::NoExecute => "NoExecute",
+        }
+    }
+}
+
+impl UniqueNodes {
+    fn rule(&self) -> UniqueNodesRule {
+        let names = |list: &[String]| list.iter().map(|name| Name::from(name.as_str())).collect();
+        let toleration = self.replica_unique_toleration.as_ref();
+        let toleration = toleration.map(|toleration| (toleration.key.as_str(), toleration.effect.name()));
+        let selector = self.replica_unique_node_selector.as_deref();
+        UniqueNodesRule {
+            namespaces: names(&self.namespaces),
+            sets: names(&self.sets),
+            nodes: model::group::UniqueNodes::by_setting(selector, toleration),
+        }
+    }
+}
+
 impl ReplicaGroups {
     /// The topology keys that these settings name, each once.
     pub fn topology_keys(&self) -> BTreeSet<&str> {
@@ -266,6 +375,7 @@ impl ReplicaGroups {
             rules: self.rules.iter().map(rule).collect(),
             defaults: self.default_topologies.iter().map(default).collect(),
             exclusive_limits: self.limits.exclusive_limits(),
+            unique_nodes: self.unique_nodes.iter().map(UniqueNodes::rule).collect(),
         }
     }
 }
@@ -329,9 +439,21 @@ pub(crate) fn validate(config: &ReplicaGroups, findings: &mut Findings) {
         let asks = !topology_request(&default.topology).is_none();
         findings.require(asks, format!("{path}.topology"), "needs required or preferred");
     }
+    for (at, rule) in config.unique_nodes.iter().enumerate() {
+        let path = format!("replicaGroups.uniqueNodes[{at}]");
+        if let Some(key) = &rule.replica_unique_node_selector {
+            label_key(&format!("{path}.replicaUniqueNodeSelector"), key, findings);
+        }
+        if let Some(toleration) = &rule.replica_unique_toleration {
+            label_key(&format!("{path}.replicaUniqueToleration.key"), &toleration.key, findings);
+        }
+        let asks = rule.replica_unique_node_selector.is_some() || rule.replica_unique_toleration.is_some();
+        findings.require(asks, path, "needs replicaUniqueNodeSelector or replicaUniqueToleration");
+    }
     if !config.spread_topology.is_empty() {
         label_key("replicaGroups.spreadTopology", &config.spread_topology, findings);
     }
+    services(&config.services, findings);
     let limits = &config.limits;
     findings.require(limits.members > 0, "replicaGroups.limits.members", "must be at least 1");
     let slots = "replicaGroups.limits.slotsPerNamespace";
@@ -343,6 +465,30 @@ pub(crate) fn validate(config: &ReplicaGroups, findings: &mut Findings) {
     );
     let is_some_time = !config.reservation_ttl.0.is_zero();
     findings.require(is_some_time, "replicaGroups.reservationTtl", "must be longer than 0s");
+}
+
+fn services(config: &GroupServices, findings: &mut Findings) {
+    let variable = &config.leader_address_variable;
+    let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    let is_variable = variable.as_bytes().first().is_none_or(is_letter)
+        && variable.bytes().all(|byte| is_letter(&byte) || byte.is_ascii_digit());
+    findings.require(
+        is_variable,
+        "replicaGroups.services.leaderAddressVariable",
+        "must be the name of an environment variable: letters, digits and _, and no digit first",
+    );
+    let LeaseName { namespace, name } = &config.lease;
+    let is_dns = |text: &str| {
+        let inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        text.len() <= 63
+            && text.bytes().all(|byte| inside(byte) || byte == b'-')
+            && text.bytes().next().is_some_and(inside)
+            && text.bytes().last().is_some_and(inside)
+    };
+    let wrong = "must be lower-case letters, digits and -, 63 at most";
+    findings.require(is_dns(name), "replicaGroups.services.lease.name", wrong);
+    let is_namespace = namespace.is_empty() || is_dns(namespace);
+    findings.require(is_namespace, "replicaGroups.services.lease.namespace", wrong);
 }
 
 fn label_key(path: &str, key: &str, findings: &mut Findings) {

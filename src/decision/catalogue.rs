@@ -141,6 +141,12 @@ impl Reason {
                 "The whole group does not fit into this domain.",
                 "Free room or add nodes in one domain, make the group smaller, or require a wider topology.",
             ),
+            Reason::AwaitsOwnNodes => entry(
+                "The group is to have nodes of its own (`replicaUniqueNodeSelector`), and none carries its label yet, or too few do \
+                 for the whole group.",
+                "Nothing, if an autoscaler is about to add them: all nodes of the group at once where a topology is required. \
+                 Otherwise label nodes with the pod's node selector.",
+            ),
             Reason::ClusterExclusive => entry(
                 "Every node on which the group would fit belongs to a domain that another group has to itself.",
                 "Add nodes outside of those domains.",

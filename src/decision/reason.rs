@@ -107,6 +107,8 @@ reasons! {
     DomainNeedsPreemption: REPLICA_GROUP, Resolvable;
     /// The whole group does not fit into the domain.
     DomainTooSmall: REPLICA_GROUP, Final;
+    /// Nodes that are the group's own are missing, or there are too few of them.
+    AwaitsOwnNodes: REPLICA_GROUP, Final;
     /// All nodes on which the group would fit are exclusive to another group.
     ClusterExclusive: REPLICA_GROUP, Final;
     /// The cluster has its free room reserved for another group.
@@ -196,6 +198,7 @@ impl Reason {
             Reason::SlotsOfOtherMembers
             | Reason::OwnDomainTooSmall
             | Reason::DomainTooSmall
+            | Reason::AwaitsOwnNodes
             | Reason::ClusterTooSmall => 4,
             Reason::MemberDoesNotFitHere
             | Reason::SpreadLabelMissing

@@ -33,6 +33,10 @@ pub(super) enum Purpose {
     Tell,
     /// To find out who asks for the admin endpoints.
     Review,
+    /// To keep Services of groups.
+    Serve,
+    /// To be the one of several Berths that does.
+    Lead,
     /// To install Berth.
     Install,
     /// To give away, with a role or its binding, rights that one may not have.
@@ -86,6 +90,16 @@ pub(super) fn needed_to_run(
         needed.push(Permission::new("", "pods", "status", "patch", Purpose::Nominate));
     }
     needed.push(Permission::new("", "events", "", "create", Purpose::Tell));
+    let services = &config.replica_groups.services;
+    if services.enabled {
+        let serve = |verb| Permission::new("", "services", "", verb, Purpose::Serve);
+        needed.extend(["create", "patch", "delete"].map(serve));
+        let lead = |verb| Permission {
+            namespace: Some(services.lease.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+            ..Permission::new("coordination.k8s.io", "leases", "", verb, Purpose::Lead)
+        };
+        needed.push(lead("create"));
+    }
     if admin_off_loopback {
         let review = |group, resource| Permission::new(group, resource, "", "create", Purpose::Review);
         needed.push(review("authentication.k8s.io", "tokenreviews"));
@@ -180,6 +194,16 @@ fn lacks(permission: &Permission, account: &str) -> Option<Finding> {
             reason("Berth cannot say on pods how their groups are doing"),
             grant(&name),
         ),
+        Purpose::Serve => Finding::error(
+            missing,
+            reason("groups that ask for a Service of their own get none, or none that is kept up"),
+            format!("{}, or set replicaGroups.services.enabled: false", grant(&name)),
+        ),
+        Purpose::Lead => Finding::error(
+            missing,
+            reason("no Berth keeps the Services of groups"),
+            format!("{}, or set replicaGroups.services.enabled: false", grant(&name)),
+        ),
         Purpose::Review => return None,
         Purpose::Install => Finding::error(
             Code::MayNotInstall,
@@ -252,6 +276,22 @@ mod tests {
             assert!(all.contains(&name.replace("watch", "list")), "{name} in {all:?}");
             assert!(!some.contains(&name.to_owned()), "{name} in {some:?}");
         }
+    }
+
+    #[test]
+    fn services_of_groups_need_rights_only_where_they_are_kept() {
+        let on =
+            format!("{HEAD}replicaGroups: {{services: {{enabled: true, lease: {{namespace: here}}}}}}\n");
+        let on = needed_to_run(&parse(&on).expect("a configuration"), |_| true, false);
+        let off = names(&needed_to_run(&Config::default(), |_| true, false));
+        for name in
+            ["create services", "patch services", "delete services", "create leases.coordination.k8s.io"]
+        {
+            assert!(names(&on).contains(&name.to_owned()), "{name}");
+            assert!(!off.contains(&name.to_owned()), "{name}");
+        }
+        let lease = on.iter().find(|permission| permission.resource == "leases").expect("a lease");
+        assert_eq!(lease.namespace.as_deref(), Some("here"));
     }
 
     #[test]

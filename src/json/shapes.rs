@@ -67,6 +67,7 @@ pub struct Meta {
     pub name: String,
     pub namespace: Option<String>,
     pub uid: Option<String>,
+    pub resource_version: Option<String>,
     pub creation_timestamp: Option<String>,
     pub deletion_timestamp: Option<IgnoredAny>,
     pub labels: Option<StringMap>,
@@ -80,6 +81,7 @@ pub struct Owner {
     pub api_version: String,
     pub kind: String,
     pub name: String,
+    pub uid: Option<String>,
     pub controller: Option<bool>,
 }
 
@@ -329,7 +331,18 @@ pub struct Condition {
 #[derive(Debug, Deserialize)]
 pub struct ServiceObject {
     pub metadata: Meta,
-    pub spec: Option<PlainSelectorSpec>,
+    pub spec: Option<ServiceSpec>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceSpec {
+    pub selector: Option<StringMap>,
+    #[serde(rename = "clusterIP")]
+    pub cluster_ip: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub publish_not_ready_addresses: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -3,15 +3,19 @@
 pub(crate) mod fields;
 mod object;
 pub mod recognition;
+pub(crate) mod service_terms;
 pub(crate) mod source;
 mod sources;
+pub(crate) mod unique_nodes;
 
 use std::sync::Arc;
 
-pub use self::object::{GroupObject, Role, Template};
+pub use self::object::{GroupObject, Identity, Role, Template};
 pub use self::recognition::Recogniser;
 pub(crate) use self::source::DescribedBy;
 pub use self::sources::Source;
+pub(crate) use self::sources::keys;
+pub use self::unique_nodes::{Said, UniqueNodes, UniqueNodesRule};
 use super::{Name, ObjectKey};
 
 /// The identity of a group.
@@ -26,6 +30,17 @@ pub struct GroupKey {
     /// Which incarnation of it; empty where incarnations cannot be told apart. Members of an old one are on their way
     /// out, and are no members of the new one.
     pub revision: Name,
+}
+
+/// What tells which member of a group is the first, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FirstMember {
+    /// It is called so, or known by that name, as every member's labels tell.
+    Called(Name),
+    /// It is the one with number 0, if members carry numbers.
+    Numbered,
+    /// Members are named by chance, or in no order.
+    Nobody,
 }
 
 /// A pod's part in a group, as the pod itself tells it.
@@ -43,6 +58,8 @@ pub struct Membership {
     pub subgroup: Option<Subgroup>,
     /// What is said of its topology and does not count.
     pub overruled: Option<Overruled>,
+    /// Whether its group is to have nodes of its own.
+    pub unique_nodes: Option<UniqueNodes>,
 }
 
 /// What is said of a group's topology and does not count.

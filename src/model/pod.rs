@@ -77,6 +77,8 @@ pub struct Controller {
     pub kind: Name,
     /// Its name.
     pub name: Name,
+    /// Its UID: one that is made anew under the same name is another one.
+    pub uid: Uid,
 }
 
 impl Pod {

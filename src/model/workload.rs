@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::kind::GroupKind;
 use super::{
-    GroupObject, Kind, Labels, LimitRange, Name, Node, ObjectKey, PersistentVolume, Pod, PriorityClass,
-    ResourceQuota, Selector, StorageClass, VolumeClaim,
+    GroupObject, Kind, Labels, LimitRange, ManagedService, Name, Node, ObjectKey, PersistentVolume, Pod,
+    PriorityClass, ResourceQuota, Selector, StorageClass, VolumeClaim,
 };
 
 /// What Berth keeps of a Service.
@@ -15,6 +15,8 @@ pub struct Service {
     pub key: ObjectKey,
     /// Its selector; empty selects nothing.
     pub selector: Labels,
+    /// What is known of it besides, if Berth made it for a replica group.
+    pub managed: Option<Arc<ManagedService>>,
 }
 
 /// What Berth keeps of a `ReplicationController`, `ReplicaSet` or `StatefulSet`.

@@ -140,6 +140,25 @@ impl GroupEvents {
         }
     }
 
+    /// A member waits whose group has no node of its own yet.
+    pub(super) fn awaits_nodes(&self, pod: &Pod) {
+        if let Some(membership) = &pod.group {
+            self.tell(membership, pod, State::Waiting(Reason::AwaitsOwnNodes));
+        }
+    }
+
+    /// The group has a node of its own, or does not wait for one any more.
+    pub(super) fn has_nodes(&self, group: &Arc<GroupKey>) {
+        self.said.remove_if(group, |_, said| said.state == State::Waiting(Reason::AwaitsOwnNodes));
+    }
+
+    /// The groups of which was last said that they wait for nodes of their own.
+    pub(super) fn groups_that_await_nodes(&self) -> Vec<Arc<GroupKey>> {
+        let said = self.said.iter();
+        let waiting = said.filter(|entry| entry.state == State::Waiting(Reason::AwaitsOwnNodes));
+        waiting.map(|entry| entry.key().clone()).collect()
+    }
+
     fn tell(&self, membership: &Membership, pod: &Pod, state: State) {
         if matches!(state, State::Waiting(_)) {
             self.waiting.entry(membership.group.clone()).or_insert_with(Instant::now);

@@ -135,7 +135,7 @@ impl View {
     }
 
     /// The object that stands behind a member's group, if there is one.
-    fn group_object_of(&self, pod: &Pod, membership: &Membership) -> Option<&Arc<GroupObject>> {
+    pub(crate) fn group_object_of(&self, pod: &Pod, membership: &Membership) -> Option<&Arc<GroupObject>> {
         let source = membership.group.source;
         self.group_object(source.kind()?, &source.object_behind(pod, membership)?)
     }

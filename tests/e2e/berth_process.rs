@@ -25,17 +25,24 @@ pub struct BerthOptions<'a> {
     pub admin_host: &'a str,
     /// The configuration file, if any.
     pub config: Option<&'a Path>,
+    /// Whether it answers admission reviews, on a free port.
+    pub admission: bool,
 }
 
 impl<'a> BerthOptions<'a> {
     /// Defaults and free ports.
     pub fn new(program: &'a Path) -> Self {
-        Self { program, port: 0, admin_port: 0, admin_host: "127.0.0.1", config: None }
+        Self { program, port: 0, admin_port: 0, admin_host: "127.0.0.1", config: None, admission: false }
     }
 
     pub fn config(mut self, file: &'a Path) -> Self {
         self.config = Some(file);
         self
+    }
+
+    /// For kube-apiserver to ask about new pods. The configuration has to name a certificate.
+    pub fn with_admission(self) -> Self {
+        Self { admission: true, ..self }
     }
 
     /// On the ports of a process that has ended: kube-scheduler does not learn of new ones.
@@ -52,6 +59,7 @@ pub struct BerthProcess {
     process: Process,
     verbs: SocketAddr,
     admin: SocketAddr,
+    admission: Option<SocketAddr>,
 }
 
 impl BerthProcess {
@@ -84,13 +92,16 @@ impl BerthProcess {
         if let Some(config) = options.config {
             args.push(format!("--config={}", config.display()));
         }
+        if options.admission {
+            args.push("--admission-listen=127.0.0.1:0".to_owned());
+        }
         let mut process = Process::spawn(workspace, "berth", options.program, args)?;
-        let (verbs, admin) = process
+        let (verbs, admin, admission) = process
             .wait_ready(READY_LIMIT, async |process| {
                 listening(&process.stdout()).context("it has not said where it listens")
             })
             .await?;
-        Ok(Self { process, verbs, admin })
+        Ok(Self { process, verbs, admin, admission })
     }
 
     /// What kube-scheduler's `urlPrefix` should say.
@@ -100,6 +111,10 @@ impl BerthProcess {
 
     pub fn verbs_address(&self) -> SocketAddr {
         self.verbs
+    }
+
+    pub fn admission_address(&self) -> Option<SocketAddr> {
+        self.admission
     }
 
     pub fn admin_address(&self) -> SocketAddr {
@@ -143,12 +158,16 @@ impl BerthProcess {
     }
 }
 
-/// Reads `listening verbs=ADDR admin=ADDR`. A line without its end is still being written.
-fn listening(stdout: &str) -> Option<(SocketAddr, SocketAddr)> {
+/// Reads `listening verbs=ADDR admin=ADDR`, perhaps with `admission=ADDR`. A line without its end is still being written.
+fn listening(stdout: &str) -> Option<(SocketAddr, SocketAddr, Option<SocketAddr>)> {
     let complete = &stdout[..stdout.rfind('\n')?];
     complete.lines().find_map(|line| {
         let (verbs, admin) = line.strip_prefix("listening verbs=")?.split_once(" admin=")?;
-        Some((verbs.parse().ok()?, admin.trim().parse().ok()?))
+        let (admin, admission) = match admin.split_once(" admission=") {
+            Some((admin, admission)) => (admin, Some(admission.trim().parse().ok()?)),
+            None => (admin, None),
+        };
+        Some((verbs.parse().ok()?, admin.trim().parse().ok()?, admission))
     })
 }
 
@@ -160,7 +179,9 @@ mod tests {
     fn the_addresses_are_read_from_a_complete_line() {
         let line = "listening verbs=127.0.0.1:1 admin=127.0.0.1:23";
         assert_eq!(listening(line), None);
-        let (verbs, admin) = listening(&format!("hello\n{line}\n")).unwrap();
-        assert_eq!((verbs.port(), admin.port()), (1, 23));
+        let (verbs, admin, admission) = listening(&format!("hello\n{line}\n")).unwrap();
+        assert_eq!((verbs.port(), admin.port(), admission), (1, 23, None));
+        let (_, admin, admission) = listening(&format!("{line} admission=127.0.0.1:4\n")).unwrap();
+        assert_eq!((admin.port(), admission.map(|address| address.port())), (23, Some(4)));
     }
 }

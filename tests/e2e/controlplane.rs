@@ -35,6 +35,7 @@ use tokio::time::timeout;
 
 use crate::berth_process::{BerthOptions, BerthProcess};
 use crate::progress::report;
+pub use account::BERTH;
 use apiserver::ApiServer;
 pub use binaries::Binaries;
 pub use certificates::{Authority, Identity};

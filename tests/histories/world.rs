@@ -97,7 +97,7 @@ pub fn node(name: &str, value: u8) -> Object {
 
 pub fn service(number: usize) -> Object {
     let key = ObjectKey::new("default", format!("service-{number}"));
-    Object::Service(Arc::new(Service { key, selector: Labels::default() }))
+    Object::Service(Arc::new(Service { key, selector: Labels::default(), managed: None }))
 }
 
 /// A bind call under way.

@@ -44,7 +44,7 @@ impl Running {
     fn start_on(admin: Ipv4Addr, directory: TempDir, config: PathBuf, source: Source) -> Self {
         let runtime = Runtime::new().expect("a runtime");
         let [listen, admin_listen] = [Ipv4Addr::LOCALHOST, admin].map(|host| SocketAddr::from((host, 0)));
-        let options = Options { config: Some(config), source, listen, admin_listen };
+        let options = Options { config: Some(config), source, listen, admin_listen, admission_listen: None };
         let app = runtime.block_on(App::start(options, None)).expect("Berth starts");
         let admin = SocketAddr::from((Ipv4Addr::LOCALHOST, app.admin_address.port()));
         Self { verbs: app.verbs_address, admin, runtime, app: Some(app), directory }

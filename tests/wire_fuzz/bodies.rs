@@ -34,8 +34,7 @@ impl Shrink for Input {
 
 pub fn any_input(verb: Verb, rng: &mut Rng) -> Input {
     if rng.one_in(8) {
-        let length = rng.below(120);
-        return Input { bytes: (0..length).map(|_| rng.byte()).collect(), sound: false };
+        return noise(rng);
     }
     let mut tree = match verb {
         Verb::Filter | Verb::Prioritize => scheduling(rng),
@@ -45,6 +44,25 @@ pub fn any_input(verb: Verb, rng: &mut Rng) -> Input {
     if rng.one_in(2) {
         tree.recase(rng);
     }
+    spoilt(tree, rng)
+}
+
+/// A review of a pod. Its keys are what they are in any case.
+pub fn any_review(rng: &mut Rng) -> Input {
+    if rng.one_in(8) {
+        return noise(rng);
+    }
+    let tree = review(rng);
+    spoilt(tree, rng)
+}
+
+fn noise(rng: &mut Rng) -> Input {
+    let length = rng.below(120);
+    Input { bytes: (0..length).map(|_| rng.byte()).collect(), sound: false }
+}
+
+/// Sound at times, else broken.
+fn spoilt(mut tree: Tree, rng: &mut Rng) -> Input {
     let sound = rng.one_in(6);
     if !sound && !rng.one_in(3) {
         for _ in 0..=rng.below(3) {
@@ -133,6 +151,72 @@ fn pod(rng: &mut Rng) -> Tree {
                         ("lastTransitionTime", raw("null")),
                     ])]),
                 ),
+            ]),
+        ),
+    ])
+}
+
+/// A pod that asks for nodes of its group, in many wrong ways, or one that asks for nothing.
+fn review(rng: &mut Rng) -> Tree {
+    let word = |rng: &mut Rng| {
+        let words = ["example.com/pool", "pool", "NoSchedule", "NoExecute", "no key", "", "7", "0", "g"];
+        if rng.one_in(4) { name(rng) } else { rng.pick(&words).to_owned() }
+    };
+    let keys = [
+        "berth.dev/replicaUniqueNodeSelector",
+        "berth.dev/replicaUniqueTolerationKey",
+        "berth.dev/replicaUniqueTolerationEffect",
+        "leaderworkerset.sigs.k8s.io/replicaUniqueNodeSelector",
+        "leaderworkerset.sigs.k8s.io/replicaUniqueTolerationKey",
+        "leaderworkerset.sigs.k8s.io/replicaUniqueTolerationEffect",
+        "berth.dev/group",
+        "berth.dev/group-index",
+    ];
+    let mut annotations = Vec::new();
+    for key in keys {
+        if rng.one_in(2) {
+            annotations.push((key, text(&word(rng))));
+        }
+    }
+    let mut labels = Vec::new();
+    for key in [
+        "leaderworkerset.sigs.k8s.io/name",
+        "leaderworkerset.sigs.k8s.io/group-index",
+        "kueue.x-k8s.io/pod-group-name",
+    ] {
+        if rng.one_in(2) {
+            labels.push((key, text(&word(rng))));
+        }
+    }
+    let toleration =
+        object([("key", text(&word(rng))), ("operator", text("Equal")), ("value", text(&word(rng)))]);
+    let selector = (word(rng), word(rng));
+    let spec = match rng.below(4) {
+        0 => object([]),
+        1 => object([("nodeSelector", raw("null")), ("tolerations", raw("null"))]),
+        2 => object([("nodeSelector", object([(selector.0.as_str(), text(&selector.1))]))]),
+        _ => {
+            object([("tolerations", Tree::List(vec![toleration])), ("containers", raw("[{\"name\":\"c\"}]"))])
+        }
+    };
+    let metadata = [(if rng.one_in(4) { "generateName" } else { "name" }, text("p-0"))];
+    let metadata =
+        metadata.into_iter().chain([("labels", object(labels)), ("annotations", object(annotations))]);
+    let kind = |group: &str| object([("group", text(group)), ("version", text("v1")), ("kind", text("Pod"))]);
+    let operation = if rng.one_in(8) { "UPDATE" } else { "CREATE" };
+    object([
+        ("apiVersion", text("admission.k8s.io/v1")),
+        ("kind", text("AdmissionReview")),
+        (
+            "request",
+            object([
+                ("uid", text("review-1")),
+                ("kind", kind("")),
+                ("namespace", text("default")),
+                ("operation", text(operation)),
+                ("object", object([("metadata", object(metadata)), ("spec", spec)])),
+                ("oldObject", raw("null")),
+                ("dryRun", raw(if rng.one_in(2) { "true" } else { "false" })),
             ]),
         ),
     ])

@@ -23,7 +23,7 @@ pub fn raw(raw: &str) -> Tree {
     Tree::Raw(raw.to_owned())
 }
 
-pub fn object<const N: usize>(members: [(&str, Tree); N]) -> Tree {
+pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Tree)>) -> Tree {
     Tree::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 

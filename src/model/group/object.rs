@@ -22,6 +22,21 @@ pub struct GroupObject {
     pub topology: TopologyRequest,
     /// The roles of its pods, in the order in which the object lists them.
     pub roles: Box<[Role]>,
+    /// What others have to say who refer to it; absent where a file does not tell.
+    pub identity: Option<Identity>,
+    /// Whether its groups are to have a Service each, if it says so itself.
+    pub wants_services: Option<bool>,
+    /// Whether its own controller makes a Service for each of its groups.
+    pub makes_services: bool,
+}
+
+/// Which object it is, whatever others have had its name before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The API group and version in which it was read.
+    pub api_version: Name,
+    /// Its UID.
+    pub uid: Name,
 }
 
 impl GroupObject {
@@ -33,6 +48,9 @@ impl GroupObject {
             restarts_together: true,
             topology: TopologyRequest::default(),
             roles: Box::default(),
+            identity: None,
+            wants_services: None,
+            makes_services: false,
         }
     }
 

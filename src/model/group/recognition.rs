@@ -6,8 +6,11 @@ mod request;
 use std::sync::Arc;
 
 use super::source::{Mark, Recognised, Told};
-use super::sources::{annotations as berth, is_name};
-use super::{GroupKey, GroupObject, Membership, Overruled, Scope, Source, TopologyRequest};
+use super::sources::{is_name, keys as berth};
+use super::{
+    GroupKey, GroupObject, Membership, Overruled, Scope, Source, TopologyRequest, UniqueNodesRule,
+    unique_nodes,
+};
 use crate::model::{Kind, Name, ObjectKey, Pod, Selector};
 
 /// No group is larger: it would be a typing error, or meant to do harm.
@@ -31,6 +34,8 @@ pub struct Recogniser {
     pub defaults: Vec<DefaultTopologyRequest>,
     /// From whom groups may keep a domain to themselves at most.
     pub exclusive_limits: ExclusiveLimits,
+    /// Groups that are to have nodes of their own; the first that matches wins.
+    pub unique_nodes: Vec<UniqueNodesRule>,
 }
 
 impl Default for Recogniser {
@@ -40,6 +45,7 @@ impl Default for Recogniser {
             rules: Vec::new(),
             defaults: Vec::new(),
             exclusive_limits: ExclusiveLimits { widest: Scope::Namespace, by_namespace: Vec::new() },
+            unique_nodes: Vec::new(),
         }
     }
 }
@@ -141,6 +147,11 @@ impl Recogniser {
         }
     }
 
+    /// Whether a pod that is in no group carries a mark of one: a webhook may be about to add the rest.
+    pub(crate) fn may_become_member(&self, pod: &Pod) -> bool {
+        !pod.in_tree_group && self.listens() && is_marked(pod)
+    }
+
     /// The pod's part in a group, if it has one. The first source that speaks wins.
     pub(crate) fn recognise(&self, pod: &Pod, objects: &impl GroupObjects) -> Option<Arc<Membership>> {
         // Groups that kube-scheduler places itself are left to it.
@@ -165,11 +176,14 @@ impl Recogniser {
             topology,
             subgroup,
             overruled: None,
+            unique_nodes: None,
             group,
         };
         let kind = source.kind();
         let object = kind.and_then(|kind| objects.find(kind, &source.object_behind(pod, &membership)?));
         let asked = request::asked(&told, source, &membership.topology, object, membership.index);
+        membership.unique_nodes =
+            unique_nodes::asked(pod, source, &membership.group.set.name, object, &self.unique_nodes);
         let in_vain = asked.topology.exclusive.is_some();
         membership.topology = self.topology_for(pod, &told, source, asked.topology);
         let in_vain =

@@ -1,7 +1,8 @@
 //! What a source of groups has to answer: one trait, implemented once per file of [`super::sources`].
 
 use super::fields::{Fields, Malformed};
-use super::{GroupObject, Membership, Recogniser, Scope, Subgroup, TopologyRequest};
+use super::service_terms::ServiceTerms;
+use super::{FirstMember, GroupKey, GroupObject, Membership, Recogniser, Scope, Subgroup, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Labels, Name, ObjectKey, Pod, Template};
 
@@ -25,6 +26,12 @@ pub(crate) trait GroupSource {
 
     /// The pod's part in a group, as the pod itself tells it.
     fn recognise(pod: &Told<'_>, recogniser: &Recogniser) -> Option<Recognised>;
+
+    /// What a Service for the group of a pod has to be like.
+    fn service(pod: &Told<'_>, group: &GroupKey, recogniser: &Recogniser) -> ServiceTerms;
+
+    /// What the first member of a pod's group is called. Every member has to tell the same, also before anybody has seen it.
+    fn first_member(pod: &Pod) -> FirstMember;
 }
 
 /// The objects that stand behind the groups of a source, and what is known only from them.
@@ -200,6 +207,11 @@ impl Values<'_> {
     /// Text that is not empty.
     pub fn text(&self, key: &str) -> Option<Name> {
         self.0.get(key).filter(|text| !text.is_empty()).cloned()
+    }
+
+    /// The pairs with these keys, if none of them is absent or empty.
+    pub fn pairs(&self, keys: &[&str]) -> Option<Vec<(Name, Name)>> {
+        keys.iter().map(|key| Some((Name::from(*key), self.text(key)?))).collect()
     }
 
     /// A number.

@@ -12,10 +12,11 @@ mod pod_group;
 mod rule;
 
 pub(crate) use self::annotation::is_name;
-pub(super) use self::annotation::keys as annotations;
+pub(crate) use self::annotation::keys;
 use super::fields::{Fields, Malformed};
+use super::service_terms::ServiceTerms;
 use super::source::{BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told};
-use super::{GroupObject, Membership, Recogniser};
+use super::{FirstMember, GroupKey, GroupObject, Identity, Membership, Recogniser};
 use crate::model::kind::{GroupKind, Kind};
 use crate::model::{Labels, Name, ObjectKey, Pod, Template};
 
@@ -120,6 +121,16 @@ impl Source {
         with_source!(self, S => S::recognise(pod, recogniser))
     }
 
+    /// What a Service for the group of a pod has to be like.
+    pub(crate) fn service(self, pod: &Pod, group: &GroupKey, recogniser: &Recogniser) -> ServiceTerms {
+        with_source!(self, S => S::service(&Told::by(pod), group, recogniser))
+    }
+
+    /// What the first member of a pod's group is called.
+    pub(crate) fn first_member(self, pod: &Pod) -> FirstMember {
+        with_source!(self, S => S::first_member(pod))
+    }
+
     /// The object behind a member's group.
     pub(crate) fn object_behind(self, pod: &Pod, membership: &Membership) -> Option<ObjectKey> {
         with_source!(self, S => <S as GroupSource>::Object::behind(pod, membership))
@@ -127,6 +138,10 @@ impl Source {
 
     /// Reads an object of its kind.
     pub(crate) fn read(self, object: &dyn Fields, named: GroupObject) -> Result<GroupObject, Malformed> {
+        let wants_services = object.annotation(keys::SERVICE)?.map(|value| &*value == "true");
+        let identity = object.text("apiVersion")?.zip(object.text("metadata.uid")?);
+        let identity = identity.map(|(api_version, uid)| Identity { api_version, uid });
+        let named = GroupObject { identity, wants_services, ..named };
         with_source!(self, S => <S as GroupSource>::Object::read(object, named))
     }
 

@@ -33,7 +33,7 @@ pub struct Class<'a> {
     /// What each requests.
     pub requests: &'a Arc<Resources>,
     /// What each requires of a node.
-    pub requirements: &'a Arc<Requirements>,
+    pub requirements: Cow<'a, Arc<Requirements>>,
     /// The terms of each one's required anti-affinity.
     pub anti_affinity: Option<&'a Arc<[AntiAffinityTerm]>>,
     /// What else each asks for; of one of them, as far as its claims go.
@@ -53,7 +53,7 @@ impl<'a> Class<'a> {
     pub fn like(pod: &'a Pod, subgroup: Option<u32>) -> Self {
         Self {
             requests: &pod.requests,
-            requirements: &pod.requirements,
+            requirements: Cow::Borrowed(&pod.requirements),
             anti_affinity: pod.anti_affinity.as_ref(),
             constraints: pod.constraints.as_ref(),
             volumes: None,
@@ -67,7 +67,7 @@ impl<'a> Class<'a> {
     pub fn of_template(template: &'a Template, labels: Labels, subgroup: Option<u32>) -> Self {
         Self {
             requests: &template.requests,
-            requirements: &template.requirements,
+            requirements: Cow::Borrowed(&template.requirements),
             anti_affinity: template.anti_affinity.as_ref(),
             constraints: template.constraints.as_ref(),
             volumes: None,
@@ -99,7 +99,7 @@ impl<'a> Class<'a> {
 
     /// What one of them demands of a node.
     pub fn demand(&self) -> Demand<'_> {
-        Demand { requests: self.requests, requirements: self.requirements, host_ports: self.host_ports() }
+        Demand { requests: self.requests, requirements: &self.requirements, host_ports: self.host_ports() }
     }
 
     /// The slot of one of them on a host.
@@ -107,7 +107,7 @@ impl<'a> Class<'a> {
         Slot {
             host,
             requests: self.requests.clone(),
-            requirements: self.requirements.clone(),
+            requirements: self.requirements.clone().into_owned(),
             labels: self.labels.clone().into_owned(),
             anti_affinity: self.anti_affinity.cloned(),
             constraints: self.constraints.cloned(),
@@ -118,7 +118,7 @@ impl<'a> Class<'a> {
     /// Whether a slot is one for them.
     pub fn suits(&self, slot: &Slot) -> bool {
         let volumes = self.volumes.as_ref();
-        slot.suits(self.requests, self.requirements, self.anti_affinity, self.constraints, volumes)
+        slot.suits(self.requests, &self.requirements, self.anti_affinity, self.constraints, volumes)
     }
 
     /// Whether both have the same of the labels by which members of the same template tell each other apart.

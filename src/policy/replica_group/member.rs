@@ -178,6 +178,7 @@ impl Member<'_, '_> {
         for (at, host) in hosts.iter().enumerate() {
             let reason = match self.place(*host) {
                 _ if host.is_none() => Reason::CacheContradicted,
+                Ok(_) if self.is_not_own_node(*host) => Reason::AwaitsOwnNodes,
                 Err(reason) => reason,
                 // It is no candidate unless kube-scheduler sees room there: one of both is behind.
                 Ok(_) if self.is_full(*host) => Reason::CacheContradicted,
@@ -220,7 +221,19 @@ impl Member<'_, '_> {
             (Some(_), None) => Level::Domain,
             (None, None) => Level::Cluster,
         };
-        reasons::at(level, obstacle)
+        let has_own_nodes = self.question.pod.own_nodes().is_some();
+        reasons::at(level, obstacle, has_own_nodes)
+    }
+
+    /// Whether the member is to run on nodes of its group only, nobody has a place yet, and this is none of them.
+    fn is_not_own_node(&self, host: Option<HostId>) -> bool {
+        let Some((key, value)) = self.question.pod.own_nodes().filter(|_| self.search.anchor.is_none())
+        else {
+            return false;
+        };
+        let host = host.and_then(|host| self.question.view.host_numbered(host));
+        let node = host.and_then(|host| host.node.as_ref());
+        node.is_some_and(|node| node.labels.get(key) != Some(value))
     }
 
     /// The domain of a candidate's host, or why the group cannot be there whatever room there is. Without a required
@@ -389,6 +402,56 @@ mod tests {
         };
         assert_eq!(rejected(Budget::unlimited()), 3);
         assert_eq!(rejected(&Budget::of_steps(0)), 0, "it is thrown away");
+    }
+
+    #[test]
+    fn a_group_with_nodes_of_its_own_waits_for_enough_of_them_and_takes_no_others() {
+        const SET: &str = r#"{"apiVersion":"leaderworkerset.x-k8s.io/v1","kind":"LeaderWorkerSet",
+            "metadata":{"name":"llm","namespace":"default"},"spec":{"leaderWorkerTemplate":{"size":2,
+            "workerTemplate":{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"4"}}}]}}}}}"#;
+        const LEADER: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"llm-1","namespace":"default",
+            "uid":"llm-1","labels":{"leaderworkerset.sigs.k8s.io/name":"llm","leaderworkerset.sigs.k8s.io/group-index":"1",
+            "leaderworkerset.sigs.k8s.io/worker-index":"0"},"annotations":{"leaderworkerset.sigs.k8s.io/size":"2",
+            "leaderworkerset.sigs.k8s.io/exclusive-topology":"example.com/rack",
+            "berth.dev/replicaUniqueNodeSelector":"pool","berth.dev/replicaUniqueTolerationKey":"pool",
+            "berth.dev/replicaUniqueTolerationEffect":"NoSchedule"}},"spec":{"nodeSelector":{"pool":"llm-1"},
+            "tolerations":[{"key":"pool","operator":"Equal","value":"llm-1","effect":"NoSchedule"}],
+            "containers":[{"name":"c","resources":{"requests":{"cpu":"4"}}}]}}"#;
+        let node = |name: &str, rack: &str, owner: &str| {
+            format!(
+                r#"{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{name}","labels":{{"example.com/rack":"{rack}",
+                "pool":"{owner}"}}}},"spec":{{"taints":[{{"key":"pool","value":"{owner}","effect":"NoSchedule"}}]}},
+                "status":{{"allocatable":{{"cpu":"4","pods":"10"}}}}}}"#
+            )
+        };
+        // Two free nodes belong to another group, and two to nobody.
+        let cluster = |own: &[(&str, &str)]| {
+            let racks = Situation::racks(&[("free", &[4, 4])]).with_object(SET).with_object(LEADER);
+            let others = [("o0", "other", "llm-0"), ("o1", "other", "llm-0")];
+            let own = own.iter().map(|(name, rack)| (*name, *rack, "llm-1"));
+            own.chain(others)
+                .fold(racks, |racks, (name, rack, owner)| racks.with_object(&node(name, rack, owner)))
+        };
+        let all = ["free0", "free1", "o0", "o1"];
+        for (what, own, expected) in [
+            ("no node group", &[][..], None),
+            ("one node of two", &[("n0", "r0")], None),
+            ("two in different racks", &[("n0", "r0"), ("n1", "r1")], None),
+            ("as many as are needed", &[("n0", "r0"), ("n1", "r0")], Some(2)),
+        ] {
+            let situation = cluster(own);
+            let leader = situation.view.pod("llm-1").expect("it is there").clone();
+            let names: Vec<&str> = own.iter().map(|(name, _)| *name).chain(all).collect();
+            let decision = situation.decide_among(&leader, &names, false);
+            assert_eq!(decision.passing(), expected.unwrap_or_default(), "{what}");
+            if expected.is_none() {
+                let reasons: Vec<_> = decision.rejections().map(|(_, reason)| reason).collect();
+                assert!(
+                    reasons.iter().all(|reason| *reason == Reason::AwaitsOwnNodes),
+                    "{what}: {reasons:?}"
+                );
+            }
+        }
     }
 
     #[test]

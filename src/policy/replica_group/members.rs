@@ -1,5 +1,6 @@
 //! Who belongs to a group: members with a place, members that wait for one, and members still to come.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::quota::{self, Expected};
 use super::siblings::Siblings;
 use crate::model::group::Scope;
 use crate::model::group::recognition::flaw;
-use crate::model::{Membership, Name, Pod, Template, Uid, VolumeAffinity};
+use crate::model::{Membership, Name, Pod, Requirements, Template, Uid, VolumeAffinity};
 use crate::policy::Budget;
 use crate::view::{ExpectedPriority, HostId, MembersToCome, View};
 
@@ -355,6 +356,10 @@ impl<'a> Counted<'a> {
             return Expected::like(like, Class::like(like, subgroup), ExpectedPriority::of(like));
         };
         let class = Class::of_template(template, self.to_come.labels(template, index), subgroup);
+        let class = match with_own_nodes(self.like, &template.requirements) {
+            Some(requirements) => Class { requirements: Cow::Owned(requirements), ..class },
+            None => class,
+        };
         let example = self.to_come.example(template);
         let priority = self.view.expected_priority(template, example.unwrap_or(self.like));
         match example {
@@ -370,6 +375,26 @@ impl<'a> Counted<'a> {
             },
         }
     }
+}
+
+/// What a template requires, with the selector and toleration for its group's own nodes that a member has got when it was
+/// created: all others will get them, too. `None` if nothing is added.
+fn with_own_nodes(like: &Pod, made_from: &Arc<Requirements>) -> Option<Arc<Requirements>> {
+    let (key, value) = like.own_nodes()?;
+    if made_from.node_selector.get(key) == Some(value) {
+        return None;
+    }
+    let mut requirements = Requirements::clone(made_from);
+    let selector = requirements.node_selector.iter().map(|(key, value)| (key.clone(), value.clone()));
+    requirements.node_selector = selector.chain([(key.clone(), value.clone())]).collect();
+    let taint = like.group.as_ref()?.unique_nodes.as_ref()?.toleration_key.as_ref().map(|said| &said.value);
+    let got = like.requirements.tolerations.iter().filter(|toleration| {
+        Some(&toleration.key) == taint
+            && toleration.value == *value
+            && !made_from.tolerations.contains(toleration)
+    });
+    requirements.tolerations.extend(got.cloned());
+    Some(Arc::new(requirements))
 }
 
 #[cfg(test)]

@@ -30,9 +30,10 @@ pub enum Level {
     Cluster,
 }
 
-/// The code of an obstacle.
-pub fn at(level: Level, obstacle: Obstacle) -> Reason {
+/// The code of an obstacle. A group that has nodes of its own lacks some of these, and not room that others might leave.
+pub fn at(level: Level, obstacle: Obstacle, has_own_nodes: bool) -> Reason {
     match (level, obstacle) {
+        (Level::Domain | Level::Cluster, Obstacle::Room) if has_own_nodes => Reason::AwaitsOwnNodes,
         (_, Obstacle::Member) => Reason::MemberDoesNotFitHere,
         (Level::OwnDomain, Obstacle::Exclusive) => Reason::OwnDomainExclusive,
         (Level::OwnDomain, Obstacle::Reserved) => Reason::OwnDomainReserved,

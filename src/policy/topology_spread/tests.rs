@@ -23,7 +23,11 @@ fn racks(pods_per_rack: &[usize]) -> View {
     let mut view = View::default();
     let mut add = |object| drop(view.apply(Change::Upsert(object)));
     let selector: Labels = [("app".into(), "web".into())].into_iter().collect();
-    add(Object::Service(Arc::new(Service { key: ObjectKey::new("default", "web"), selector })));
+    add(Object::Service(Arc::new(Service {
+        key: ObjectKey::new("default", "web"),
+        selector,
+        managed: None,
+    })));
     for (rack, pods) in pods_per_rack.iter().enumerate() {
         let name = format!("n{rack}");
         add(Object::Node(Arc::new(node(&name).label(RACK, &format!("r{rack}")).build())));
@@ -159,4 +163,33 @@ fn who_waits_anyway_stops_at_the_first_verdict_that_is_not_certain() {
         (decision.rejections().count(), decision.is_to_wait())
     });
     assert_eq!((found, waits), (3, false));
+}
+
+#[test]
+fn a_service_of_one_group_is_not_what_its_members_are_spread_by() {
+    let lws = |name: &str| format!("leaderworkerset.sigs.k8s.io/{name}");
+    let member = |name: &str, group: &str| {
+        let member =
+            pod(name).label("app", "web").label(&lws("name"), "llm").label(&lws("group-index"), group);
+        member.annotation("berth.dev/service-per-group", "true").label(&lws("worker-index"), "0").build()
+    };
+    let mut view = racks(&[]);
+    let leader = member("llm-0", "0");
+    view.apply(Change::Upsert(Object::Pod(Arc::new(leader.clone()))));
+    let before = super::workload::selector(&leader, &view);
+    // What the controller makes the Service select.
+    let group = leader.group.as_ref().expect("a member").group.clone();
+    let labels = group.source.service(&leader, &group, view.recogniser()).labels.expect("labels");
+    let (key, selector) = (ObjectKey::new("default", "llm-0"), labels.into_iter().collect());
+    view.apply(Change::Upsert(Object::Service(Arc::new(Service { key, selector, managed: None }))));
+    assert_eq!(
+        super::workload::selector(&leader, &view),
+        before,
+        "the Service of all of them counts, and no other"
+    );
+    assert!(before.matches(&member("llm-1", "1").labels));
+    // Whoever is in no group is spread by whatever selects it.
+    let mut single = leader;
+    single.group = None;
+    assert_ne!(super::workload::selector(&single, &view), before);
 }

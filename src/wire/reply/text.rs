@@ -60,6 +60,7 @@ pub const fn of_rejection(reason: Reason) -> &'static str {
         Reason::ClusterNeedsPreemption => {
             "replica group does not fit as a whole into the cluster unless lower-priority pods leave"
         }
+        Reason::AwaitsOwnNodes => "replica group waits for a node group of its own, or for more nodes in it",
         Reason::ClusterTooSmall => "replica group does not fit as a whole into the cluster",
         Reason::GroupTooLarge => "replica group has more members than replicaGroups.limits.members allows",
         Reason::NamespaceSlotsUsedUp => {

@@ -38,6 +38,11 @@ async fn wrong_values_are_refused_with_their_name() -> Result<()> {
         (&["kubeScheduler.enabled=false"], "kubeScheduler.enabled"),
         (&["mode=staticPod", "serviceMonitor.enabled=true"], "serviceMonitor.enabled"),
         (&["mode=staticPod", "networkPolicy.enabled=true"], "networkPolicy.enabled"),
+        (&["admission.enabled=true", "admission.caBundle=YQ=="], "tls.secretName"),
+        (&["admission.enabled=true", "tls.secretName=a"], "admission.caBundle"),
+        (&["mode=staticPod", "admission.enabled=true"], "admission.enabled"),
+        (&["admission.failurePolicy=Maybe"], "/admission/failurePolicy"),
+        (&["extraArgs[0]=--admission-listen=0.0.0.0:1"], "extraArgs: --admission-listen"),
         (&["kubeScheduler.httpTimeout=4s"], "config.server.timeouts.bind (4s)"),
         (&["kubeScheduler.httpTimeout=1m", "config.server.timeouts.bind=90s"], "kubeScheduler.httpTimeout"),
         (&["kubeScheduler.image.tag=v1.37.1"], "kubeScheduler.image.tag"),
@@ -145,6 +150,34 @@ async fn the_chart_gives_the_rights_that_the_manifests_give() -> Result<()> {
     // A second scheduler beside a static pod: neither takes the other's rights along when it goes.
     let shared = of_way["static-pod"].keys().find(|key| of_way["second-scheduler"].contains_key(*key));
     ensure!(shared.is_none(), "both ways have {shared:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_chart_brings_the_webhooks_of_the_manifests() -> Result<()> {
+    let binaries = Binaries::locate().await?;
+    let with = |admission: &[&str]| {
+        let remote = ["mode=remote", "tls.secretName=a", "tls.clientSecretName=b"];
+        templated(&binaries, &[&remote, admission].concat())
+    };
+    let on = with(&["admission.enabled=true", "admission.caBundle=YQ=="])?;
+    let ours = object(&on, "MutatingWebhookConfiguration", "berth")?["webhooks"].clone();
+    let folder = deploy("kustomize/components/admission");
+    let theirs: Value = serde_saphyr::from_str(&std::fs::read_to_string(folder.join("webhooks.yaml"))?)?;
+    let mut theirs = theirs["webhooks"].clone();
+    for webhook in theirs.as_array_mut().into_iter().flatten() {
+        webhook["clientConfig"]["caBundle"] = "YQ==".into();
+    }
+    ensure!(ours == theirs, "the webhooks differ:\n{ours:#}\n{theirs:#}");
+    let args = &object(&on, "Deployment", "berth")?["spec"]["template"]["spec"]["containers"][0]["args"];
+    ensure!(
+        args.as_array().is_some_and(|args| args.contains(&json!("--admission-listen=0.0.0.0:8890"))),
+        "{args}"
+    );
+    let service = object(&on, "Service", "berth-admission")?;
+    ensure!(service["spec"]["ports"][0]["targetPort"] == "admission", "{service}");
+    let off = with(&[])?;
+    ensure!(!off.contains("admission"), "something of it is there though it is off");
     Ok(())
 }
 

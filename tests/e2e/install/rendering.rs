@@ -21,7 +21,17 @@ pub fn deploy(path: &str) -> PathBuf {
 pub const KUSTOMIZATIONS: [&str; 3] = ["second-scheduler", "static-pod", "remote"];
 
 /// Values of the chart: every way, and every option.
-pub const VALUES: [(&str, &[&str]); 8] = [
+pub const VALUES: [(&str, &[&str]); 10] = [
+    ("services", &["groupServices.enabled=true"]),
+    (
+        "admission",
+        &[
+            "tls.secretName=a",
+            "admission.enabled=true",
+            "admission.caBundle=YQ==",
+            "networkPolicy.enabled=true",
+        ],
+    ),
     ("defaults", &[]),
     ("static-pod", &["mode=staticPod"]),
     (

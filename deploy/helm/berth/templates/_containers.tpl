@@ -13,6 +13,9 @@
     - --config=/etc/berth/berth.yaml
     - --listen={{ ternary "0.0.0.0" "127.0.0.1" $remote }}:8888
     - --admin-listen=0.0.0.0:8889
+    {{- if .Values.admission.enabled }}
+    - --admission-listen=0.0.0.0:8890
+    {{- end }}
     - --log-format={{ .Values.logFormat }}
     {{- with .Values.extraArgs }}{{ toYaml . | nindent 4 }}{{ end }}
   {{- with .Values.extraEnv }}
@@ -25,6 +28,10 @@
     {{- end }}
     - name: admin
       containerPort: 8889
+    {{- if .Values.admission.enabled }}
+    - name: admission
+      containerPort: 8890
+    {{- end }}
   startupProbe:
     httpGet: {path: /readyz, port: admin, scheme: {{ $scheme }}}
     periodSeconds: 1

@@ -58,6 +58,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $server = dict "tls" $tls }}
 {{- end }}
 {{- $fixed := dict "apiVersion" "config.berth.dev/v1alpha1" "kind" "BerthConfiguration" "server" $server }}
+{{- if .Values.groupServices.enabled }}{{ $_ := set $fixed "replicaGroups" (dict "services" (dict "enabled" true)) }}{{ end }}
 {{- toYaml (merge $fixed (deepCopy .Values.config)) }}
 {{- end }}
 

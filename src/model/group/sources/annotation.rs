@@ -2,9 +2,10 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::model::Name;
-use crate::model::group::Recogniser;
+use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{GroupSource, Mark, NoObject, Recognised, Told};
+use crate::model::group::{FirstMember, GroupKey, Recogniser};
+use crate::model::{Name, Pod};
 
 /// The keys. All but the first two may be added to the pods of any other source.
 pub mod keys {
@@ -15,6 +16,10 @@ pub mod keys {
     pub const REQUIRED: &str = "berth.dev/required-topology";
     pub const PREFERRED: &str = "berth.dev/preferred-topology";
     pub const EXCLUSIVE: &str = "berth.dev/exclusive";
+    /// Whether the group is to have a Service of its own.
+    pub const SERVICE: &str = "berth.dev/service-per-group";
+    /// What the Service is called, as the pod was told when it was created.
+    pub const SERVICE_NAME: &str = "berth.dev/service-name";
 }
 
 /// As long as the name of an object may be.
@@ -43,7 +48,8 @@ pub(super) struct Annotation;
 impl GroupSource for Annotation {
     const MARK: Mark = Mark::Annotation(keys::GROUP);
     const ANNOTATIONS: &'static [&'static str] = &["berth.dev/"];
-    const GROUP_LABELS: &'static [&'static str] = &[];
+    // Annotations select nothing: who wants a Service for the group repeats them as labels.
+    const GROUP_LABELS: &'static [&'static str] = &[keys::GROUP];
 
     type Object = NoObject;
 
@@ -54,5 +60,17 @@ impl GroupSource for Annotation {
             Some(set) => Recognised { index: Some(name), ..Recognised::named(printable(set)) },
             None => Recognised::named(name),
         })
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
+        let of_set = pod.annotations.text(keys::SET).is_some();
+        let wanted: &[&str] = if of_set { &[keys::SET, keys::GROUP] } else { &[keys::GROUP] };
+        let is_repeated = |(key, value): &(Name, Name)| pod.annotations.text(key).as_ref() == Some(value);
+        let labels = pod.labels.pairs(wanted).filter(|pairs| pairs.iter().all(is_repeated));
+        ServiceTerms::of(group, labels)
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Numbered
     }
 }

@@ -14,10 +14,13 @@
 use std::sync::Arc;
 
 use crate::model::group::fields::{Fields, Malformed};
+use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
+use crate::model::group::{
+    FirstMember, GroupKey, GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest,
+};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, ObjectKey, Pod, Template};
 
@@ -51,6 +54,15 @@ impl GroupSource for DisaggregatedSet {
         }
         let slice = pod.labels.text(SLICE).unwrap_or_else(|| Name::from("0"));
         Some(Recognised { index: Some(slice), ..Recognised::named(set) })
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
+        ServiceTerms::of(group, pod.labels.pairs(&[NAME, SLICE]))
+    }
+
+    /// A slice has a leader in each replica of each role.
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

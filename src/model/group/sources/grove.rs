@@ -8,10 +8,11 @@
 //! than `minReplicas` may come; they are placed with the gang, and no room is kept for them beforehand.
 
 use crate::model::group::fields::{Fields, Malformed};
+use crate::model::group::service_terms::{ServiceOwner, ServiceTerms};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, TopologyRequest};
+use crate::model::group::{FirstMember, GroupKey, GroupObject, Membership, Recogniser, TopologyRequest};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{Name, ObjectKey, Pod, Template};
 
@@ -29,6 +30,15 @@ impl GroupSource for Grove {
 
     fn recognise(pod: &Told<'_>, _: &Recogniser) -> Option<Recognised> {
         Some(Recognised::named(pod.labels.text(GANG)?))
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
+        let terms = ServiceTerms::of(group, pod.labels.pairs(&[GANG]));
+        ServiceTerms { owner: ServiceOwner::Object, ..terms }
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use crate::model::group::fields::{Fields, Malformed};
+use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told, Values,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest};
+use crate::model::group::{
+    FirstMember, GroupKey, GroupObject, Membership, Recogniser, Role, Scope, TopologyRequest,
+};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const NAME: &str = "jobset.sigs.k8s.io/jobset-name";
@@ -14,6 +17,7 @@ const JOB_KEY: &str = "jobset.sigs.k8s.io/job-key";
 const ATTEMPT: &str = "jobset.sigs.k8s.io/restart-attempt";
 const EXCLUSIVE: &str = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+const JOB: &str = "batch.kubernetes.io/job-name";
 
 /// See [`super::Source::JobSet`].
 pub(super) struct JobSet;
@@ -37,6 +41,21 @@ impl GroupSource for JobSet {
             topology: exclusive_topology(pod.annotations.topology_key(EXCLUSIVE)),
             ..group
         })
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
+        let terms = ServiceTerms::of(group, pod.labels.pairs(&[JOB_KEY]));
+        // The key is a hash: the name of the Job tells people more, and tells jobs apart as well.
+        let job = pod.pod.controller.as_ref().filter(|owner| &*owner.kind == "Job").map(|owner| &owner.name);
+        let is_indexed = pod.labels.number(INDEX).or(pod.annotations.number(INDEX)).is_some();
+        let leader = job.filter(|_| is_indexed).map(|job| format!("{job}-0").into());
+        ServiceTerms { name: job.map_or(terms.name, ToString::to_string), leader, ..terms }
+    }
+
+    /// Pods of a Job are named by chance. Known to each other they are by their host names: the Job's and their number.
+    fn first_member(pod: &Pod) -> FirstMember {
+        let job = pod.labels.get(JOB).filter(|job| !job.is_empty());
+        job.map_or(FirstMember::Nobody, |job| FirstMember::Called(format!("{job}-0").into()))
     }
 }
 

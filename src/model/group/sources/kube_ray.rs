@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use crate::model::group::fields::{Fields, Malformed};
+use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Role};
+use crate::model::group::{FirstMember, GroupKey, GroupObject, Membership, Recogniser, Role};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const REPLICA: &str = "ray.io/worker-group-replica-name";
@@ -35,6 +36,16 @@ impl GroupSource for KubeRay {
             None => Recognised::named(replica),
         };
         Some(Recognised { member: pod.labels.number(HOST), ..group })
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
+        let of_cluster = pod.labels.text(CLUSTER).is_some();
+        let wanted: &[&str] = if of_cluster { &[CLUSTER, REPLICA] } else { &[REPLICA] };
+        ServiceTerms::of(group, pod.labels.pairs(wanted))
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

@@ -1,7 +1,9 @@
 //! Kueue's groups of plain pods.
 
+use crate::model::Pod;
+use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{GroupSource, Mark, NoObject, Recognised, Told};
-use crate::model::group::{Recogniser, TopologyRequest};
+use crate::model::group::{FirstMember, GroupKey, Recogniser, TopologyRequest};
 
 const GROUP: &str = "kueue.x-k8s.io/pod-group-name";
 const SIZE: &str = "kueue.x-k8s.io/pod-group-total-count";
@@ -29,5 +31,13 @@ impl GroupSource for Kueue {
             topology: TopologyRequest { required, preferred, exclusive: None },
             ..Recognised::named(group)
         })
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
+        ServiceTerms::of(group, pod.labels.pairs(&[GROUP]))
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use crate::model::group::fields::{Fields, Malformed};
+use crate::model::group::service_terms::{ServiceOwner, ServiceTerms};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser, Role, Scope, Subgroup, TopologyRequest};
+use crate::model::group::{
+    FirstMember, GroupKey, GroupObject, Membership, Recogniser, Role, Scope, Subgroup, TopologyRequest,
+};
 use crate::model::label_syntax::is_label_key;
 use crate::model::{ClaimName, Name, ObjectKey, Pod, Template, TemplateVolume};
 
@@ -18,6 +21,10 @@ const WORKER_INDEX: &str = "leaderworkerset.sigs.k8s.io/worker-index";
 const REVISION: &str = "leaderworkerset.sigs.k8s.io/template-revision-hash";
 const SIZE: &str = "leaderworkerset.sigs.k8s.io/size";
 const EXCLUSIVE: &str = "leaderworkerset.sigs.k8s.io/exclusive-topology";
+/// What its webhook calls the variable with the leader's address.
+const LEADER_ADDRESS: &str = "LWS_LEADER_ADDRESS";
+/// Whether each replica has a subdomain, and a Service, of its own.
+const SUBDOMAIN_POLICY: &str = "leaderworkerset.sigs.k8s.io/subdomainPolicy";
 const SUBGROUP_INDEX: &str = "leaderworkerset.sigs.k8s.io/subgroup-index";
 const SUBGROUP_SIZE: &str = "leaderworkerset.sigs.k8s.io/subgroup-size";
 const SUBGROUP_TYPE: &str = "leaderworkerset.sigs.k8s.io/subgroup-policy-type";
@@ -45,6 +52,25 @@ impl GroupSource for LeaderWorkerSet {
             topology: exclusive_topology(pod.annotations.topology_key(EXCLUSIVE)),
             subgroup: subgroup(pod),
         })
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
+        let terms = ServiceTerms::of(group, pod.labels.pairs(&[NAME, GROUP_INDEX]));
+        let policy = pod.annotations.text(SUBDOMAIN_POLICY);
+        ServiceTerms {
+            // Both the leader and the Service that the controller would make are called so.
+            leader: Some(terms.name.as_str().into()),
+            leader_variable: Some(LEADER_ADDRESS),
+            default_subdomain: Some(group.set.name.clone()),
+            is_made_already: policy.is_some_and(|policy| is_unique(&policy)),
+            owner: ServiceOwner::Leader,
+            ..terms
+        }
+    }
+
+    /// The leader.
+    fn first_member(pod: &Pod) -> FirstMember {
+        Self::pod_name(pod, 0).map_or(FirstMember::Nobody, FirstMember::Called)
     }
 }
 
@@ -86,7 +112,10 @@ impl BackingObject for LeaderWorkerSet {
         // Its controller copies the annotation to all pods.
         let required = object.annotation(EXCLUSIVE)?.filter(|key| is_label_key(key));
         let topology = exclusive_topology(required);
-        Ok(GroupObject { size, restarts_together, topology, roles: Box::new([role]), ..named })
+        let policy = object.text("spec.networkConfig.subdomainPolicy")?;
+        let makes_services = policy.is_some_and(|policy| is_unique(&policy));
+        let roles = Box::new([role]);
+        Ok(GroupObject { size, restarts_together, topology, roles, makes_services, ..named })
     }
 
     fn size(_: &Pod, object: &GroupObject) -> Option<u32> {
@@ -115,6 +144,11 @@ impl BackingObject for LeaderWorkerSet {
     fn restarts_together(object: Option<&GroupObject>) -> bool {
         object.is_none_or(|set| set.restarts_together && set.size != Some(1))
     }
+}
+
+/// Whether its controller makes a Service for each replica.
+fn is_unique(subdomain_policy: &str) -> bool {
+    subdomain_policy == "UniquePerReplica"
 }
 
 /// What the annotation asks for: its webhook keeps groups of one namespace apart.

@@ -1,10 +1,11 @@
 //! The pod groups of the coscheduling plugin.
 
 use crate::model::group::fields::{Fields, Malformed};
+use crate::model::group::service_terms::{ServiceOwner, ServiceTerms};
 use crate::model::group::source::{
     BackingObject, DescribedBy, GroupSource, Mark, ObjectKind, Recognised, Told,
 };
-use crate::model::group::{GroupObject, Membership, Recogniser};
+use crate::model::group::{FirstMember, GroupKey, GroupObject, Membership, Recogniser};
 use crate::model::{Name, ObjectKey, Pod, Template};
 
 const GROUP: &str = "scheduling.x-k8s.io/pod-group";
@@ -21,6 +22,15 @@ impl GroupSource for PodGroup {
 
     fn recognise(pod: &Told<'_>, _: &Recogniser) -> Option<Recognised> {
         Some(Recognised::named(pod.labels.text(GROUP)?))
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, _: &Recogniser) -> ServiceTerms {
+        let terms = ServiceTerms::of(group, pod.labels.pairs(&[GROUP]));
+        ServiceTerms { owner: ServiceOwner::Object, ..terms }
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
 

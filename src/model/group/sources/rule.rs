@@ -1,8 +1,10 @@
 //! Groups by labels of one's own, as a rule of the configuration says.
 
-use crate::model::group::Recogniser;
+use crate::model::Pod;
 use crate::model::group::recognition::{Rule as GroupRule, Size};
+use crate::model::group::service_terms::ServiceTerms;
 use crate::model::group::source::{GroupSource, Mark, NoObject, Recognised, Told};
+use crate::model::group::{FirstMember, GroupKey, Recogniser};
 
 /// See [`super::Source::Rule`].
 pub(super) struct Rule;
@@ -28,5 +30,15 @@ impl GroupSource for Rule {
         };
         let group = Recognised::named(pod.labels.text(&rule.label)?);
         Some(Recognised { size, topology: rule.topology.clone(), ..group })
+    }
+
+    fn service(pod: &Told<'_>, group: &GroupKey, recogniser: &Recogniser) -> ServiceTerms {
+        let names_it = |rule: &&GroupRule| pod.labels.text(&rule.label).as_ref() == Some(&group.set.name);
+        let rule = recogniser.rules.iter().find(|rule| names_it(rule) && rule.audience.includes(pod.pod));
+        ServiceTerms::of(group, rule.and_then(|rule| pod.labels.pairs(&[&rule.label])))
+    }
+
+    fn first_member(_: &Pod) -> FirstMember {
+        FirstMember::Nobody
     }
 }
