@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::cluster::{Answered, Cluster, NODES};
 use super::usage::memory;
 use crate::support::dear_groups::{
-    HOST, RACK, UNIT, ZONE, annotate, apart, member, on, pod, requiring, with_priority, worker,
+    HOST, RACK, UNIT, ZONE, annotate, apart, evicting_nobody, member, near, on, pod, requiring, volumes,
+    with_claim, with_port, with_priority, worker,
 };
 use crate::support::random::{Cases, Rng, Seeds};
 
@@ -37,6 +38,9 @@ fn group(rng: &mut Rng, name: &str) -> Vec<Value> {
     let keys = if rng.one_in(8) { many } else { some_keys(rng, &KEYS) };
     let (exclusive, priority, milli_cpu) = (rng.one_in(5), rng.pick(&[0, 0, 9]), rng.pick(&[10, 500, 3_000]));
     let seen = rng.within(1..size.min(600) + 1);
+    let near_keys = if rng.one_in(4) { some_keys(rng, &KEYS) } else { Vec::new() };
+    let (ports, claims) = (rng.weighted(&[(4, 0), (1, 1), (1, 50)]), rng.weighted(&[(4, 0), (1, 1), (1, 3)]));
+    let evicts = !rng.one_in(5);
     let build = |at: usize| {
         let mut pod = member(name, at, size, milli_cpu + at % kinds);
         pod = if let Some(key) = required { requiring(key, pod) } else { pod };
@@ -47,6 +51,10 @@ fn group(rng: &mut Rng, name: &str) -> Vec<Value> {
         };
         pod = if exclusive { annotate(pod, &[("berth.dev/exclusive", "Cluster")]) } else { pod };
         pod = if keys.is_empty() { pod } else { apart(&keys, pod) };
+        pod = if near_keys.is_empty() { pod } else { near(&near_keys, pod) };
+        pod = if ports > 0 { with_port(8_000 + at % ports, pod) } else { pod };
+        pod = if claims > 0 { with_claim(&format!("zone-{}", at % claims), pod) } else { pod };
+        pod = if evicts { pod } else { evicting_nobody(pod) };
         with_priority(priority, pod)
     };
     (0..seen).map(build).collect()
@@ -66,6 +74,15 @@ fn residents(rng: &mut Rng) -> Vec<Value> {
     residents
 }
 
+/// Groups that have begun, of one running member each: what they lack has to be worked out.
+fn begun(rng: &mut Rng) -> Vec<Value> {
+    let (count, size) = (rng.weighted(&[(3, 0), (1, 40), (1, 400)]), rng.pick(&[2, 20]));
+    let (key, milli_cpu) = (rng.pick(&KEYS), rng.pick(&[1, 1_000]));
+    let first =
+        |at: usize| on(at * 5 % NODES, requiring(key, member(&format!("begun{at}"), 0, size, milli_cpu)));
+    (0..count).map(first).collect()
+}
+
 #[test]
 fn no_call_takes_longer_than_its_budget_and_memory_stays() {
     let packing = ["FewestHosts", "MostHosts"];
@@ -74,6 +91,9 @@ fn no_call_takes_longer_than_its_budget_and_memory_stays() {
             "server: {{timeouts: {{decision: 100ms}}}}\nreplicaGroups: {{packing: {packing}}}\n"
         ))
     });
+    for cluster in &clusters {
+        cluster.add(&volumes());
+    }
     let cases = Cases::new("BERTH_BUDGET", 60, Seeds::Fixed);
     let before = memory();
     let (mut longest, mut undecided, mut calls, mut most) = (Duration::ZERO, 0, 0, 0);
@@ -83,6 +103,7 @@ fn no_call_takes_longer_than_its_budget_and_memory_stays() {
         cluster.clear();
         let residents = residents(rng);
         cluster.add(&residents);
+        cluster.add(&begun(rng));
         let victims: Vec<(usize, String)> = (0..NODES)
             .filter_map(|at| {
                 let name = format!("low-{at}");

@@ -98,6 +98,46 @@ pub fn apart(keys: &[&str], mut pod: Value) -> Value {
     pod
 }
 
+/// Each near others of its group, in one domain of each of these keys.
+pub fn near(keys: &[&str], mut pod: Value) -> Value {
+    let group = pod["metadata"]["labels"]["group"].clone();
+    let term = |key: &&str| json!({"topologyKey": key, "labelSelector": {"matchLabels": {"group": group}}});
+    let terms: Vec<Value> = keys.iter().map(term).collect();
+    pod["spec"]["affinity"]["podAffinity"] = json!({"requiredDuringSchedulingIgnoredDuringExecution": terms});
+    pod
+}
+
+pub fn with_port(port: usize, mut pod: Value) -> Value {
+    pod["spec"]["containers"][0]["ports"] = json!([{"containerPort": port, "hostPort": port}]);
+    pod
+}
+
+/// With one of the [`volumes`].
+pub fn with_claim(claim: &str, mut pod: Value) -> Value {
+    pod["spec"]["volumes"] = json!([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]);
+    pod
+}
+
+pub fn evicting_nobody(mut pod: Value) -> Value {
+    pod["spec"]["preemptionPolicy"] = json!("Never");
+    pod
+}
+
+/// Claims `zone-0` to `zone-2`, bound to a volume in that zone each.
+pub fn volumes() -> Vec<Value> {
+    let of_zone = |at: usize| {
+        let name = format!("zone-{at}");
+        let zone = json!({"key": ZONE, "operator": "In", "values": [name]});
+        [
+            json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}}}}),
+            json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {"volumeName": name},
+                "metadata": {"name": name, "namespace": "tenant", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}),
+        ]
+    };
+    (0..3).flat_map(of_zone).collect()
+}
+
 pub fn with_priority(priority: i32, mut pod: Value) -> Value {
     pod["spec"]["priority"] = json!(priority);
     pod
