@@ -22,7 +22,7 @@ impl Verbs {
             node: self.interner.name(&args.node),
         };
         let mut breach = self.breach_of_beginning(&order);
-        self.store.write_by_settings(|view, config, _| {
+        let snapshot = self.store.write_by_settings(|view, config, _| {
             // Looked at in the very step that takes the place, so that of two members at once the second sees the first.
             if breach.is_none() && config.replica_groups.mode == Mode::Enforce {
                 breach = breach_by(&order, view);
@@ -34,7 +34,10 @@ impl Verbs {
         });
         let result = match breach {
             Some(reason) => Err(BindError::Declined(reason)),
-            None => self.binder.bind(&order).await,
+            None => {
+                self.group_events.bind_called(&order.uid, snapshot.view());
+                self.binder.bind(&order).await
+            }
         };
         self.record_binding(&order, &result);
         Ok(reply::bind(&result.map_or_else(|error| error.to_string(), |()| String::new())))

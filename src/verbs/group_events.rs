@@ -115,6 +115,23 @@ impl GroupEvents {
         }
     }
 
+    /// A bind call was made for a pod, and this is the cluster with it.
+    pub fn bind_called(&self, uid: &str, view: &View) {
+        let Some((_, pod)) = view.placement(uid) else { return };
+        let Some(membership) = pod.group.as_ref().filter(|membership| membership.has_topology_request())
+        else {
+            return;
+        };
+        let mut others =
+            view.placed_members(&membership.group).filter(|member| *member.uid != *uid).peekable();
+        // One that was offered a single node has a place before its own bind call comes.
+        if others.peek().is_none() {
+            self.begun.insert(membership.group.clone(), Instant::now());
+        } else if others.all(|member| member.node.is_none()) {
+            self.begun.entry(membership.group.clone()).or_insert_with(Instant::now);
+        }
+    }
+
     /// A pod was bound, and this is the cluster with it.
     pub fn bound(&self, uid: &str, view: &View) {
         let Some((_, pod)) = view.placement(uid) else { return };
@@ -124,9 +141,6 @@ impl GroupEvents {
         };
         let group = &membership.group;
         let placed = view.placed_members(group).len();
-        if placed == 1 {
-            self.begun.insert(group.clone(), Instant::now());
-        }
         let missing = view.group_size(pod).unwrap_or_default() as usize > placed;
         if !missing && view.waiting_members(group).len() == 0 {
             // A member that came back to the others is no assembly.

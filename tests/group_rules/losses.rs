@@ -116,3 +116,30 @@ fn room_for_members_whose_node_is_gone_is_kept_before_anybody_deletes_them() {
     successor["metadata"]["uid"] = json!("g-2-again");
     assert_eq!(stage.passing_of(&successor, &["a-3".to_owned()]), ["a-3"]);
 }
+
+#[test]
+fn groups_that_become_whole_are_counted_also_when_all_are_decided_about_before_one_is_bound() {
+    let members = group("g", 3);
+    for at_once in [false, true] {
+        let stage = Scene::new().rack("a", 3).open();
+        let nodes: Vec<String> = (0..3).map(|at| format!("a-{at}")).collect();
+        if at_once {
+            for (member, node) in members.iter().zip(&nodes) {
+                assert_eq!(stage.passing_of(member, std::slice::from_ref(node)).len(), 1);
+            }
+        }
+        for (member, node) in members.iter().zip(&nodes) {
+            stage.bind(member, node);
+        }
+        assert_eq!(stage.assembled(), 1, "all decided first: {at_once}");
+        // One that comes back to the others is no new group.
+        for (member, node) in members.iter().zip(&nodes) {
+            stage.see(&[on(member, node)]);
+        }
+        stage.lose(&members[2]);
+        let mut successor = members[2].clone();
+        successor["metadata"]["uid"] = json!("again");
+        stage.bind(&successor, "a-2");
+        assert_eq!(stage.assembled(), 1);
+    }
+}

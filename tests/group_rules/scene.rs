@@ -264,6 +264,13 @@ impl Stage {
         counts.filter(|(_, count)| *count > 0).collect()
     }
 
+    /// How many groups became whole, as metrics show it.
+    pub fn assembled(&self) -> u64 {
+        let page = String::from_utf8(self.metrics.render()).expect("text");
+        let count = page.lines().find_map(|line| line.strip_prefix("berth_group_assembly_seconds_count "));
+        count.expect("the series").parse().expect("a number")
+    }
+
     /// The states that groups are in, as metrics show them.
     pub fn states(&self) -> Vec<String> {
         self.verbs.group_events.publish(&self.verbs.store.view(), &std::collections::BTreeSet::new());

@@ -16,6 +16,8 @@ use crate::controlplane::ports::on_free_ports;
 use crate::controlplane::{ControlPlane, Process};
 
 const READY_LIMIT: Duration = Duration::from_mins(1);
+/// How often both are scraped.
+pub const SCRAPE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Who is scraped.
 pub struct Target {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use kube::Client;
 
-use super::prometheus::Target;
+use super::prometheus::{SCRAPE_INTERVAL, Target};
 use crate::berth_process::BerthProcess;
 use crate::controlplane::{ControlPlane, Scheduler};
 use crate::fixtures::{BindingsWatch, create, create_all, node, pod, pods, priority_class, service};
@@ -28,6 +28,11 @@ pub struct Run {
     scheduler: Scheduler,
     config: PathBuf,
     settings: String,
+}
+
+/// Of series that begin with what happened, a rate sees nothing before it happens again.
+async fn scraped() {
+    tokio::time::sleep(2 * SCRAPE_INTERVAL).await;
 }
 
 impl Run {
@@ -77,6 +82,7 @@ impl Run {
     pub async fn play(&self) -> Result<()> {
         self.spread().await?;
         self.place_groups().await?;
+        scraped().await;
         self.preempt().await?;
         self.reload().await
     }
@@ -94,10 +100,11 @@ impl Run {
 
     /// Two groups find a rack each; a third, which is too large for either, waits.
     async fn place_groups(&self) -> Result<()> {
-        for group in ["first", "second"] {
+        for (group, placed) in [("first", 2), ("second", 4)] {
+            scraped().await;
             create_all(&self.client, &members(group, 0..2, 2)).await?;
+            self.bound(WEB + placed).await?;
         }
-        self.bound(WEB + 4).await?;
         create_all(&self.client, &members("third", 0..3, 3)).await?;
         until("a group that waits", async || {
             Ok(self.berth.metric_sum("berth_groups", &[("state", "waiting")]).await? == 1.0)
