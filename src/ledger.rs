@@ -281,6 +281,7 @@ impl Ledger {
             let prior_failure = pod.failed_attempt;
             let (domain, subgroup_domain, is_watch_behind) = (None, None, false);
             let entry = Entry {
+                pod,
                 phase,
                 domain,
                 subgroup_domain,
@@ -288,7 +289,6 @@ impl Ledger {
                 prior_failure,
                 is_watch_behind,
                 deadline,
-                pod,
             };
             self.entries.insert(entry.pod.uid.clone(), entry);
         }

@@ -154,7 +154,7 @@ pub struct Subgroups {
 }
 
 impl Subgroups {
-    /// Which part a member of a group of `size` is in, as LeaderWorkerSets number them: a leader that is one too many for even
+    /// Which part a member of a group of `size` is in, as `LeaderWorkerSet`s number them: a leader that is one too many for even
     /// parts is in the first one, or in none.
     pub fn of_member(self, index: usize, size: usize) -> Option<usize> {
         let leader_is_extra = self.leader_excluded || (size - 1).is_multiple_of(self.size);

@@ -107,7 +107,7 @@ impl Truth {
         let is_own =
             move |other: &Part| subgroup.is_some() && *other != *part && self.subgroup_of(other) == subgroup;
         let running = self.running_members(part.group);
-        running.filter(move |(pod, _)| pod.part.as_ref().is_some_and(|other| is_own(other)))
+        running.filter(move |(pod, _)| pod.part.as_ref().is_some_and(&is_own))
     }
 
     /// The members of the group's present incarnation that are to stay.
