@@ -109,6 +109,22 @@ fn a_subgroup_whose_node_has_lost_its_label_is_waited_for() {
 }
 
 #[test]
+fn a_leader_that_is_in_no_subgroup_keeps_no_other_group_out_of_its_rack() {
+    let of_group = |group: &str, at: usize| {
+        let mut member = member(at);
+        for field in ["name", "uid"] {
+            member["metadata"][field] = json!(format!("llm-{group}-{at}"));
+        }
+        let member = labelled(member, &format!("{PREFIX}/group-index"), group);
+        let member = annotated(member, &format!("{PREFIX}/size"), "3");
+        annotated(member, &format!("{PREFIX}/subgroup-policy-type"), "LeaderExcluded")
+    };
+    let stage = Scene::new().rack("a", 4).rack("b", 2).open();
+    stage.see(&[on(&of_group("1", 0), "a-0"), on(&of_group("1", 1), "b-0"), on(&of_group("1", 2), "b-1")]);
+    assert_eq!(stage.racks(&of_group("0", 1)), ["a"]);
+}
+
+#[test]
 fn a_rack_to_which_a_subgroup_is_on_its_way_is_not_given_to_another_group() {
     let scene = Scene::new().settings("{reservationTtl: 5s}").rack("a", 2).rack("b", 3).rack("c", 4);
     let stage = scene.rack("d", 5).open();

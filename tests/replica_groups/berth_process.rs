@@ -14,13 +14,13 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use crate::api_server::ApiServer;
+use crate::scenario::Times;
 use crate::truth::Pod;
 use crate::watch::Event;
 
 /// Nobody is evicted here, so room that an eviction would make does not count. What is decided must not depend on how busy
 /// the machine is.
 const CONFIG: &str = "apiVersion: config.berth.dev/v1alpha1\nkind: BerthConfiguration\n\
-    server: {timeouts: {decision: 60s}}\n\
     replicaGroups: {countOnPreemption: false, limits: ";
 
 /// How many members still to come may have room kept for them, of all groups of a namespace.
@@ -28,12 +28,16 @@ pub const SLOTS: usize = 100;
 /// For how long room is kept at most.
 pub const LONGEST: Duration = Duration::from_mins(4);
 
-pub fn config() -> Config {
+pub fn config(times: Times) -> Config {
     let exclusive =
         "widestExclusive: Cluster, exclusiveByNamespace: [{namespaces: [hostile], widest: Namespace}]";
     let (slots, longest) = (SLOTS, LONGEST.as_secs());
     let room = format!("slotsPerNamespace: {slots}, longestReservation: {longest}s");
-    config::parse(&format!("{CONFIG}{{{exclusive}, {room}}}}}\n")).expect("a sound configuration")
+    let (reservation, ledger) = (times.reservation.as_secs(), times.ledger.as_secs());
+    let times = format!(
+        "reservationTtl: {reservation}s}}\nserver: {{timeouts: {{decision: 60s}}, ledgerTtl: {ledger}s}}"
+    );
+    config::parse(&format!("{CONFIG}{{{exclusive}, {room}}}, {times}\n")).expect("a sound configuration")
 }
 
 pub struct Berth(Verbs);

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::api_server::ApiServer;
-use crate::berth_process;
 use crate::play::{play, tell};
 use crate::scenario::Scenario;
 use crate::support::random::shrink::shrink;
@@ -26,7 +25,6 @@ struct Broken {
 pub fn run(cases: &Cases, generate: fn(&mut Rng) -> Scenario) {
     let work = Mutex::new(cases.batches().into_iter());
     let broken = Mutex::new(Vec::new());
-    let config = berth_process::config();
     let (played, all) = (AtomicUsize::new(0), cases.each().count());
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
@@ -37,7 +35,7 @@ pub fn run(cases: &Cases, generate: fn(&mut Rng) -> Scenario) {
                     let Some(batch) = next else { break };
                     let count = batch.len();
                     for origin in batch {
-                        let outcome = play(&generate(&mut origin.rng()), &api, &config);
+                        let outcome = play(&generate(&mut origin.rng()), &api);
                         if let Err(violation) = outcome {
                             let broken_one = Broken { origin, promise: violation.promise };
                             broken.lock().expect("nobody panicked here").push(broken_one);
@@ -59,7 +57,7 @@ pub fn run(cases: &Cases, generate: fn(&mut Rng) -> Scenario) {
 
 /// Of each promise that was broken the number of histories, and the first of them made small.
 fn report(cases: &Cases, broken: &[Broken], generate: fn(&mut Rng) -> Scenario) -> String {
-    let (api, config) = (ApiServer::start(), berth_process::config());
+    let api = ApiServer::start();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut report = String::new();
     let numbers: Vec<u64> = broken.iter().map(|one| one.origin.number).collect();
@@ -70,12 +68,10 @@ fn report(cases: &Cases, broken: &[Broken], generate: fn(&mut Rng) -> Scenario) 
             continue;
         }
         let scenario = generate(&mut origin.rng());
-        let same = |other: &Scenario| {
-            play(other, &api, &config).is_err_and(|violation| violation.promise == *promise)
-        };
+        let same = |other: &Scenario| play(other, &api).is_err_and(|violation| violation.promise == *promise);
         let small = shrink(scenario, same);
         let name = cases.name(*origin);
-        let story = tell(&small, &api, &config).join("\n");
+        let story = tell(&small, &api).join("\n");
         let _ = write!(report, "\n\n== {promise}: {name}, made small\n{small}{story}");
     }
     format!("broken promises, and in how many histories: {counts:?}, cases {numbers:?}{report}")

@@ -1,12 +1,19 @@
 //! Random histories.
 
+use std::time::Duration;
+
 use crate::scenario::{
     Choice, Ending, Kind, Level, Needs, NodeSpec, Outcome, Priorities, Provocation, Reach, Scenario, Scope,
-    SetSpec, Sharing, Step, Storage, Then, Whose,
+    SetSpec, Sharing, Step, Storage, Subgroups, Then, Times, Whose,
 };
 use crate::support::random::Rng;
 
 const NAMESPACES: [&str; 2] = ["red", "blue"];
+
+/// Attempts are remembered for longer than room is kept. Both for longer than news take.
+const QUICK_ROOM: Times = Times { reservation: Duration::from_secs(15), ..Times::DEFAULT };
+/// Room is kept for longer than attempts are remembered.
+const QUICK_LEDGER: Times = Times { ledger: Duration::from_secs(20), ..Times::DEFAULT };
 
 /// Everything may happen.
 pub fn history(rng: &mut Rng) -> Scenario {
@@ -15,6 +22,8 @@ pub fn history(rng: &mut Rng) -> Scenario {
     let mood = rng.weighted(&[(45, Mood::Calm), (45, Mood::Any), (10, Mood::Slow)]);
     let (count, is_hostile) = (30 + rng.below(45), rng.chance(15));
     let has_standby = rng.chance(20);
+    let times = rng.weighted(&[(70, Times::DEFAULT), (20, QUICK_ROOM), (10, QUICK_LEDGER)]);
+    let mood = if times == QUICK_ROOM && rng.chance(75) { Mood::Waiting } else { mood };
     let mut steps = vec![Step::NewGroup(rng.below(8)), Step::NewGroup(rng.below(8))];
     steps.extend((0..count).map(|_| match mood {
         _ if is_hostile && rng.chance(25) => hostile_step(rng),
@@ -22,8 +31,10 @@ pub fn history(rng: &mut Rng) -> Scenario {
         Mood::Calm => calm_step(rng),
         Mood::Any => any_step(rng),
         Mood::Slow => slow_step(rng),
+        Mood::Waiting => waiting_step(rng),
     }));
-    Scenario { nodes, sets, steps, follows_scores: rng.chance(50), has_standby, ending: Ending::Room }
+    let follows_scores = rng.chance(50);
+    Scenario { nodes, sets, steps, times, follows_scores, has_standby, ending: Ending::Room }
 }
 
 #[derive(Clone, Copy)]
@@ -32,6 +43,8 @@ enum Mood {
     Any,
     /// Volumes take their time.
     Slow,
+    /// Not so much that attempts are forgotten, but more than room is kept.
+    Waiting,
 }
 
 /// Groups and nothing else, more of them than there is room for.
@@ -49,7 +62,8 @@ pub fn contest(rng: &mut Rng) -> Scenario {
         });
     }
     let (follows_scores, ending) = (rng.chance(50), Ending::Standstill);
-    Scenario { nodes, sets, steps, follows_scores, has_standby: false, ending }
+    let times = Times::DEFAULT;
+    Scenario { nodes, sets, steps, times, follows_scores, has_standby: false, ending }
 }
 
 fn nodes(rng: &mut Rng) -> Vec<NodeSpec> {
@@ -88,12 +102,19 @@ fn set(rng: &mut Rng, at: usize) -> SetSpec {
     } else {
         worker
     };
+    let size = rng.weighted(&[(5, 1), (30, 2), (30, 3), (25, 4), (10, 5)]);
+    let subgroups = (kind == Kind::LeaderWorker && rng.chance(25)).then(|| subgroups(rng, size));
     let (required, preferred) = rng.weighted(&[
         (45, (Some(Level::Rack), None)),
         (15, (Some(Level::Block), None)),
         (30, (Some(Level::Block), Some(Level::Rack))),
         (10, (None, Some(Level::Rack))),
     ]);
+    let (required, preferred) = match subgroups {
+        // A rack to each part, in one block, or anywhere.
+        Some(_) => (required.map(|_| Level::Block).filter(|_| rng.chance(60)), None),
+        None => (required, preferred),
+    };
     let exclusive = rng.weighted(&[
         (65, None),
         (15, Some(Scope::Set)),
@@ -105,7 +126,7 @@ fn set(rng: &mut Rng, at: usize) -> SetSpec {
         name: format!("s{at}"),
         kind,
         namespace: rng.pick(&NAMESPACES),
-        size: rng.weighted(&[(5, 1), (30, 2), (30, 3), (25, 4), (10, 5)]),
+        size,
         leader,
         worker,
         required,
@@ -116,8 +137,17 @@ fn set(rng: &mut Rng, at: usize) -> SetSpec {
             && preferred.is_none()
             && rng.chance(50),
         priority: priorities(rng),
-        storage: rng.chance(25).then(|| storage(rng, kind)),
+        storage: rng.chance(25).then(|| storage(rng, kind)).filter(|_| subgroups.is_none()),
+        subgroups,
     }
+}
+
+/// Parts are even, but for the leader.
+fn subgroups(rng: &mut Rng, size: usize) -> Subgroups {
+    let is_even = |parts: &usize| size.is_multiple_of(*parts) || (size - 1).is_multiple_of(*parts);
+    let parts = Some(rng.pick(&[2, 2, 3])).filter(is_even).unwrap_or(2);
+    let may_exclude = size > 1 && (size - 1).is_multiple_of(parts);
+    Subgroups { size: parts, leader_excluded: may_exclude && rng.chance(30) }
 }
 
 fn priorities(rng: &mut Rng) -> Priorities {
@@ -205,6 +235,18 @@ fn slow_step(rng: &mut Rng) -> Step {
     }
     match any_step(rng) {
         Step::Try(which, choice) if rng.chance(60) => {
+            Step::Try(which, Choice { then: Then::BindLate, ..choice })
+        }
+        step => step,
+    }
+}
+
+fn waiting_step(rng: &mut Rng) -> Step {
+    if rng.chance(8) {
+        return Step::Pass(1_000 * (4 + rng.below(14) as u64));
+    }
+    match calm_step(rng) {
+        Step::Try(which, choice) if rng.chance(50) => {
             Step::Try(which, Choice { then: Then::BindLate, ..choice })
         }
         step => step,

@@ -120,6 +120,12 @@ pub fn pod(pod: &Pod, truth: &Truth) -> Value {
                 label("group-key", format!("{}-{}", set.name, group.number));
                 label("worker-index", part.index.to_string());
                 label("template-revision-hash", format!("rev{}", part.revision));
+                if let Some(subgroups) = set.subgroups {
+                    let kind = if subgroups.leader_excluded { "LeaderExcluded" } else { "LeaderWorker" };
+                    say(&format!("{LWS}/subgroup-size"), subgroups.size.to_string());
+                    say(&format!("{LWS}/subgroup-policy-type"), kind.to_owned());
+                    say(&format!("{LWS}/subgroup-exclusive-topology"), RACK.to_owned());
+                }
             }
         }
         topology(set, say);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use berth::config::Config;
 use berth::model::Kind as ObjectKind;
 
 use crate::api_server::ApiServer;
@@ -11,7 +10,7 @@ use crate::promises::Violation;
 use crate::scenario::{Choice, Ending, NodeSpec, Outcome, Scenario, Scope, Step, Then};
 use crate::support::random::caught::caught;
 use crate::tally::Seen;
-use crate::world::{TTL, World};
+use crate::world::World;
 
 /// Rounds over all pods that wait, until nobody moves. A round takes half a second.
 const CALM_ROUNDS: usize = 30;
@@ -19,16 +18,18 @@ const CALM_ROUNDS: usize = 30;
 /// somebody's way.
 const LAST_ROUNDS: usize = 40;
 const IDLE_ROUNDS: u32 = 4;
+/// So many subgroups a group may have.
+const MOST_SUBGROUPS: usize = 3;
 
 /// Plays a history without a log.
-pub fn play(scenario: &Scenario, api: &ApiServer, config: &Config) -> Result<Seen, Violation> {
-    let mut world = World::new(scenario, api, config, false);
+pub fn play(scenario: &Scenario, api: &ApiServer) -> Result<Seen, Violation> {
+    let mut world = World::new(scenario, api, false);
     run_caught(&mut world, scenario).map(|()| world.seen)
 }
 
 /// What happened in it, line by line.
-pub fn tell(scenario: &Scenario, api: &ApiServer, config: &Config) -> Vec<String> {
-    let mut world = World::new(scenario, api, config, true);
+pub fn tell(scenario: &Scenario, api: &ApiServer) -> Vec<String> {
+    let mut world = World::new(scenario, api, true);
     let end = match run_caught(&mut world, scenario) {
         Ok(()) => "all is well".to_owned(),
         Err(violation) => violation.to_string(),
@@ -67,7 +68,11 @@ fn run(world: &mut World<'_>, scenario: &Scenario) -> Result<(), Violation> {
         if idle > IDLE_ROUNDS || (idle > 0 && world.pending().is_empty()) {
             break;
         }
-        world.pass(if idle == 0 { Duration::from_secs(1) } else { TTL / (IDLE_ROUNDS - 1) });
+        world.pass(if idle == 0 {
+            Duration::from_secs(1)
+        } else {
+            world.times.longest() / (IDLE_ROUNDS - 1)
+        });
         world.check_limits()?;
     }
     world.check_everybody_runs()
@@ -163,18 +168,22 @@ fn schedule_everybody(world: &mut World<'_>, round: usize) -> Result<usize, Viol
     Ok(moved)
 }
 
-/// For each group that waits an empty rack, in a block of its own, that could take it many times.
+/// For each group that waits an empty rack, or several, in a block of its own, that could take it many times.
 fn make_room(world: &mut World<'_>) {
     let waits = |at: &usize| world.truth.groups[*at].wanted && !world.truth.is_whole(*at);
     let waiting = (0..world.truth.groups.len()).filter(waits).count();
     world.seen.waited_for_room |= waiting > 0;
     world.note(|| format!("room for {waiting} groups"));
-    for rack in 0..waiting.max(usize::from(!world.pending().is_empty())) {
-        for at in 0..LARGEST {
+    // Each subgroup wants a rack to itself.
+    let has_subgroups = world.truth.sets.iter().any(|set| set.subgroups.is_some());
+    let racks = if has_subgroups { MOST_SUBGROUPS } else { 1 };
+    for block in 0..waiting.max(usize::from(!world.pending().is_empty())) {
+        for at in 0..racks * LARGEST {
+            let (rack, at) = (format!("{block}-{}", at % racks), at / racks);
             let node = NodeSpec {
                 name: format!("big{rack}-{at}"),
                 rack: Some(format!("big{rack}")),
-                block: format!("big-block{rack}"),
+                block: format!("big-block{block}"),
                 cpu: 64,
                 gpus: 64,
                 places: 110,

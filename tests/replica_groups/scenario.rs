@@ -4,6 +4,7 @@
 //! taken out is a history too, and failures can be made small.
 
 use std::fmt;
+use std::time::Duration;
 
 pub use crate::hostile::Provocation;
 pub use crate::storage::{Reach, Sharing, Storage, Whose};
@@ -16,6 +17,7 @@ pub struct Scenario {
     pub nodes: Vec<NodeSpec>,
     pub sets: Vec<SetSpec>,
     pub steps: Vec<Step>,
+    pub times: Times,
     /// kube-scheduler takes the node with the highest score. Otherwise it takes any, as if its own plugins outvoted us.
     pub follows_scores: bool,
     /// A second Berth is told what happens, and may be the one that is asked.
@@ -28,7 +30,26 @@ impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.nodes.iter().try_for_each(|node| writeln!(f, "{node:?}"))?;
         self.sets.iter().try_for_each(|set| writeln!(f, "{set:?}"))?;
+        writeln!(f, "{:?}", self.times)?;
         writeln!(f, "kube-scheduler follows scores: {}", self.follows_scores)
+    }
+}
+
+/// For how long Berth remembers what it decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Room that is kept for a group, while nobody comes.
+    pub reservation: Duration,
+    /// Attempts.
+    pub ledger: Duration,
+}
+
+impl Times {
+    /// The default of both settings.
+    pub const DEFAULT: Self = Self { reservation: Duration::from_mins(1), ledger: Duration::from_mins(1) };
+
+    pub fn longest(self) -> Duration {
+        self.reservation.max(self.ledger)
     }
 }
 
@@ -121,6 +142,28 @@ pub struct SetSpec {
     pub native_exclusive: bool,
     pub priority: Priorities,
     pub storage: Option<Storage>,
+    pub subgroups: Option<Subgroups>,
+}
+
+/// Each part of a group is in a rack of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subgroups {
+    /// How many workers a part has.
+    pub size: usize,
+    pub leader_excluded: bool,
+}
+
+impl Subgroups {
+    /// Which part a member of a group of `size` is in, as `LeaderWorkerSet`s number them: a leader that is one too many for even
+    /// parts is in the first one, or in none.
+    pub fn of_member(self, index: usize, size: usize) -> Option<usize> {
+        let leader_is_extra = self.leader_excluded || (size - 1).is_multiple_of(self.size);
+        match index {
+            0 => (!self.leader_excluded).then_some(0),
+            _ if leader_is_extra => Some((index - 1) / self.size),
+            _ => Some(index / self.size),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

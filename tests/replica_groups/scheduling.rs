@@ -105,6 +105,7 @@ impl World<'_> {
     /// The bind call of an attempt under way.
     pub fn bind(&mut self, at: usize, outcome: Outcome) -> Result<(), Violation> {
         let is_late = self.is_forgotten(&self.attempts[at]);
+        let is_on_its_own = self.is_room_given_up(&self.attempts[at]);
         let Attempt { pod, node, since, .. } = self.attempts.remove(at);
         let uid = &pod.uid;
         let (status, done) = match self.truth.pods.get(uid) {
@@ -120,20 +121,32 @@ impl World<'_> {
             self.note(|| format!("bind {uid} -> {node}: declined"));
             self.seen.late_bind_declined |= is_late;
             // Berth may have heard of it after it let the pod in.
-            let is_outdated = self.upset.is_some_and(|upset| upset + LAG >= since);
+            let group = pod.part.as_ref().map(|part| part.group);
+            let is_outdated = self.upset.is_some_and(|upset| upset + LAG >= since)
+                || group.is_some_and(|group| {
+                    self.may_have_given_up(group) || self.truth.groups[group].record.spent
+                });
+            self.seen.declined_for_want_of_room |= is_on_its_own && !is_late;
             self.check_declined(&pod, &node, is_late || is_outdated)?;
             self.fail(uid);
             return Ok(());
         };
         assert_eq!(bound, status == StatusCode::CREATED, "{uid}: {status}");
+        if let Some(part) = &pod.part {
+            // From here on room is kept anew, whatever comes of it.
+            self.truth.groups[part.group].record.attempted = Some(self.now);
+        }
         self.note(|| format!("bind {uid} -> {node}: {status}, done: {done}"));
         if status == StatusCode::INTERNAL_SERVER_ERROR {
             // It may have been done: Berth has to count on it for as long as on an offer.
             self.offers.insert(uid.clone(), self.now);
         }
         if done {
-            if is_late {
+            self.seen.bound_on_its_own |= is_on_its_own && !is_late;
+            if is_late || is_on_its_own {
                 self.check_late_beginning(&pod, &node)?;
+            }
+            if is_late {
                 self.excuse_late_bind(&pod, &node);
             }
             self.check_binding(&pod, &node)?;
@@ -144,6 +157,19 @@ impl World<'_> {
             self.remember_progress(&pod, since);
         }
         Ok(())
+    }
+
+    /// Whether an attempt is that of a first member, and what was kept for the others when it began has expired since: nobody has
+    /// asked about them after it.
+    fn is_room_given_up(&self, attempt: &Attempt) -> bool {
+        let Some(part) = &attempt.pod.part else { return false };
+        let of_group = |uid: &String| {
+            let other = self.truth.pods.get(uid).and_then(|pod| pod.part.as_ref());
+            *uid != attempt.pod.uid && other.is_some_and(|other| other.group == part.group)
+        };
+        attempt.since + self.times.reservation <= self.now
+            && self.truth.running_members(part.group).next().is_none()
+            && !self.offers.keys().any(of_group)
     }
 
     /// The attempt fails after filter.

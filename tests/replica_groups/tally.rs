@@ -29,12 +29,16 @@ pub struct Seen {
     pub hostile_limited: bool,
     pub bound_late: bool,
     pub late_bind_declined: bool,
+    pub bound_on_its_own: bool,
+    pub declined_for_want_of_room: bool,
+    pub subgroups_whole: bool,
+    pub subgroups_apart: bool,
 }
 
 /// What is looked for, and in how many of a thousand histories at least.
 type Row = (&'static str, usize, fn(&Seen) -> bool);
 
-const ROWS: [Row; 23] = [
+const ROWS: [Row; 27] = [
     ("a group is placed whole", 600, |seen| seen.whole),
     ("a member is refused though it would fit as a pod", 400, |seen| seen.member_refused),
     ("so is the first one", 400, |seen| seen.first_refused),
@@ -52,6 +56,12 @@ const ROWS: [Row; 23] = [
     ("a member finishes while others are missing", 20, |seen| seen.finished_in_pieces),
     ("a bind comes later than its attempt is remembered", 40, |seen| seen.bound_late),
     ("such a bind is declined", 1, |seen| seen.late_bind_declined),
+    ("a first member is bound when only the room for the others has expired", 5, |seen| {
+        seen.bound_on_its_own
+    }),
+    ("it is declined for want of that room", 1, |seen| seen.declined_for_want_of_room),
+    ("a group of subgroups is placed whole", 30, |seen| seen.subgroups_whole),
+    ("its subgroups are in several racks", 20, |seen| seen.subgroups_apart),
     ("a group begins where fewer of its set are", 15, |seen| seen.spread_chosen),
     ("a group begins in the tightest of several domains", 20, |seen| seen.best_fit_chosen),
     ("a group is whole again after it lost a member", 20, |seen| seen.recovered),

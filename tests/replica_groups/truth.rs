@@ -60,6 +60,8 @@ pub struct Record {
     pub disturbed: bool,
     /// When the last member was let in that is bound now.
     pub progress: Duration,
+    /// Since when the time of what may be kept for it runs, if nobody has a place: another attempt does not begin it anew.
+    pub attempted: Option<Duration>,
     /// Since when room may have been kept without a break.
     pub since: Duration,
     /// It was kept for as long as it may be. There is no more until the group is complete.
@@ -92,6 +94,20 @@ impl Group {
 impl Truth {
     pub fn set_of(&self, group: usize) -> &SetSpec {
         &self.sets[self.groups[group].set]
+    }
+
+    /// Which part of its group a member is in, if the group has parts.
+    pub fn subgroup_of(&self, part: &Part) -> Option<usize> {
+        self.set_of(part.group).subgroups?.of_member(part.index, part.size)
+    }
+
+    /// Those of a member's subgroup that run, and where.
+    pub fn running_in_subgroup_of(&self, part: &Part) -> impl Iterator<Item = (&Pod, &NodeSpec)> {
+        let subgroup = self.subgroup_of(part);
+        let is_own =
+            move |other: &Part| subgroup.is_some() && *other != *part && self.subgroup_of(other) == subgroup;
+        let running = self.running_members(part.group);
+        running.filter(move |(pod, _)| pod.part.as_ref().is_some_and(&is_own))
     }
 
     /// The members of the group's present incarnation that are to stay.

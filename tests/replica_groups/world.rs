@@ -9,17 +9,15 @@ use berth::model::{Kind as ObjectKind, ObjectKey};
 use serde_json::Value;
 
 use crate::api_server::ApiServer;
-use crate::berth_process::Berth;
+use crate::berth_process::{Berth, config};
 use crate::objects;
 use crate::room::Occupancy;
-use crate::scenario::{NodeSpec, Scenario};
+use crate::scenario::{NodeSpec, Scenario, Times};
 use crate::takeover::Standby;
 use crate::tally::Seen;
 use crate::truth::{Pod, Truth};
 use crate::watch::{About, Event, News, Watch};
 
-/// For how long room is kept while nobody comes, and decisions are remembered: the default of both settings.
-pub const TTL: Duration = Duration::from_mins(1);
 /// By how much Berth's picture is late at most. A watch that is later than the time to live counts as cut.
 pub const LAG: Duration = Duration::from_secs(10);
 /// After so long kube-scheduler gives up on a binding.
@@ -34,7 +32,8 @@ pub struct World<'a> {
     /// Until then the Berth that is asked may not know what the other one did.
     pub behind_until: Duration,
     pub api: &'a ApiServer,
-    pub config: &'a Config,
+    config: Config,
+    pub times: Times,
     pub now: Duration,
     /// Pods between filter and bind.
     pub attempts: Vec<Attempt>,
@@ -65,11 +64,12 @@ pub struct Attempt {
 }
 
 impl<'a> World<'a> {
-    pub fn new(scenario: &Scenario, api: &'a ApiServer, config: &'a Config, log: bool) -> Self {
+    pub fn new(scenario: &Scenario, api: &'a ApiServer, log: bool) -> Self {
         let nodes = scenario.nodes.iter().map(|node| (node.name.clone(), node.clone())).collect();
         let mut truth = Truth { nodes, sets: scenario.sets.clone(), ..Truth::default() };
         truth.add_shared_claims();
-        let start = || Berth::start(config, api, everything(&truth).into_iter());
+        let config = config(scenario.times);
+        let start = || Berth::start(&config, api, everything(&truth).into_iter());
         let (berth, watch) = (start(), Watch::default());
         let standby = scenario.has_standby.then(|| Standby {
             berth: start(),
@@ -85,6 +85,7 @@ impl<'a> World<'a> {
             behind_until: Duration::ZERO,
             api,
             config,
+            times: scenario.times,
             now: Duration::ZERO,
             attempts: Vec::new(),
             offers: BTreeMap::new(),
@@ -113,6 +114,9 @@ impl<'a> World<'a> {
     pub fn occupancy_to_come(&self) -> Occupancy {
         let is_to_be_declined = |pod: &Pod, node: &str| {
             let Some(part) = &pod.part else { return false };
+            if self.is_apart_from_subgroup(pod, part, node) && !self.watch.hides(part.group) {
+                return true;
+            }
             let (level, node) = (self.truth.set_of(part.group).required, self.truth.nodes.get(node));
             let Some((level, node)) = level.zip(node) else { return false };
             let mut running = self.truth.running_members(part.group).map(|(_, place)| place).peekable();
@@ -148,7 +152,7 @@ impl<'a> World<'a> {
 
     /// Whether Berth does not know any more that a pod is under way.
     pub fn is_forgotten(&self, attempt: &Attempt) -> bool {
-        attempt.orphaned || attempt.since + TTL <= self.now
+        attempt.orphaned || attempt.since + self.times.ledger <= self.now
     }
 
     /// The members of a group that run on a node or are meant for one.
@@ -243,14 +247,14 @@ impl<'a> World<'a> {
         self.attempts.retain(|attempt| attempt.patient);
         self.deliver_all();
         for _ in 0..5 {
-            self.pass(TTL / 4);
+            self.pass(self.times.longest() / 4);
         }
         self.forget_all_offers();
     }
 
     /// A Berth that has only the cluster to go by.
     pub fn newcomer(&self) -> Berth {
-        Berth::start(self.config, self.api, everything(&self.truth).into_iter())
+        Berth::start(&self.config, self.api, everything(&self.truth).into_iter())
     }
 
     /// Berth loses its memory; what is under way with it is lost, or comes late.

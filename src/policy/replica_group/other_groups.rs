@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::agreement::claim;
 use super::closed_labels::ClosedLabels;
 use super::host_set::domains_of;
-use super::members::Members;
+use super::members::{Members, subgroup_of};
 use crate::model::{GroupKey, Membership, Name, Pod};
 use crate::view::{DomainId, Domains, HostDomain, HostId, View};
 
@@ -142,9 +142,11 @@ pub fn domains_of_other_subgroups(
     view: &View,
 ) -> HashSet<DomainId> {
     let other = |group: &GroupKey| *group != *own && group.set.namespace == own.set.namespace;
+    // A leader may be in no part: it keeps nobody out.
     let divided = |pod: &Pod| {
         let parts = pod.group.as_ref().and_then(|membership| membership.subgroup.as_ref());
-        parts.is_some_and(|parts| parts.topology == *key)
+        let is_in_one = || view.group_size(pod).and_then(|size| subgroup_of(pod, size)).is_some();
+        parts.is_some_and(|parts| parts.topology == *key) && is_in_one()
     };
     let placed = view.placed_groups().filter(|(group, _)| other(group)).flat_map(|(_, members)| members);
     let placed = placed.filter(|member| divided(member)).filter_map(|member| view.place_of(&member.uid));

@@ -6,7 +6,7 @@ use super::Violation;
 use crate::room::{Crew, around};
 use crate::scenario::{Kind, Level, NodeSpec};
 use crate::truth::{Part, Pod, Record};
-use crate::world::{TTL, World};
+use crate::world::World;
 
 impl World<'_> {
     pub fn check_answer(
@@ -29,13 +29,15 @@ impl World<'_> {
         }
         if first {
             self.check_choice(&part, offered)?;
-            let progress = self.now;
+            let (now, ttl) = (self.now, self.times.reservation);
             let expects_preferred = self.would_fit_as_preferred(&part);
             let record = &mut self.truth.groups[part.group].record;
-            let since = if record.progress + TTL > progress { record.since } else { progress };
+            let since = if record.progress + ttl > now { record.since } else { now };
             let (spent, excused) = (record.spent, record.spent);
-            let fresh = Record::default();
-            *record = Record { excused, progress, since, spent, expects_preferred, ..fresh };
+            // What was kept since an earlier attempt is not kept for longer by another one.
+            let progress = record.attempted.filter(|attempted| *attempted + ttl > now).unwrap_or(now);
+            let (attempted, fresh) = (Some(progress), Record::default());
+            *record = Record { excused, progress, attempted, since, spent, expects_preferred, ..fresh };
         }
         if self.watch.has_node_news() || self.is_behind() {
             // Berth's racks are not the real ones, or members of other groups are not where it takes them to be.
@@ -72,6 +74,7 @@ impl World<'_> {
     }
 
     fn check_domain(&self, pod: &Pod, part: &Part, offered: &[String]) -> Result<(), Violation> {
+        self.check_domain_of_subgroup(pod, part, offered)?;
         let set = self.truth.set_of(part.group);
         let (Some(level), record) = (set.required, &self.truth.groups[part.group].record) else {
             return Ok(());
@@ -101,6 +104,22 @@ impl World<'_> {
             }
         }
         Ok(())
+    }
+
+    /// All members of a subgroup are in one rack.
+    fn check_domain_of_subgroup(&self, pod: &Pod, part: &Part, offered: &[String]) -> Result<(), Violation> {
+        let record = &self.truth.groups[part.group].record;
+        if self.truth.subgroup_of(part).is_none() || record.disturbed {
+            return Ok(());
+        }
+        let rack = |name: &String| self.truth.nodes[name].rack.as_deref();
+        match offered.iter().find(|name| rack(name).is_none() || rack(name) != rack(&offered[0])) {
+            Some(other) => {
+                let text = format!("{}: {other} is not in {:?}", pod.uid, rack(&offered[0]));
+                Err(Violation::new("one domain for a subgroup", text))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether Berth lacks what it takes to know what the rest of the group asks for, or how much is left.

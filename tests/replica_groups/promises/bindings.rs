@@ -10,6 +10,7 @@ impl World<'_> {
     pub fn check_binding(&self, pod: &Pod, node: &str) -> Result<(), Violation> {
         let (Some(part), Some(node)) = (&pod.part, self.truth.nodes.get(node)) else { return Ok(()) };
         self.check_together(pod, part, node)?;
+        self.check_subgroup_together(pod, part, node)?;
         self.check_preferred(pod, part, node)?;
         self.check_alone(pod, part, node)
     }
@@ -27,7 +28,8 @@ impl World<'_> {
         self.excuse_groups_around(node);
     }
 
-    /// Who is bound later than its attempt is remembered, as the first of its group, is bound only where all the others fit.
+    /// Who is bound later than its attempt is remembered, or than room is kept for the others, as the first of its group, is bound
+    /// only where all the others fit.
     pub fn check_late_beginning(&self, pod: &Pod, node: &str) -> Result<(), Violation> {
         let (Some(part), Some(node)) = (&pod.part, self.truth.nodes.get(node)) else { return Ok(()) };
         let Some(level) = self.truth.set_of(part.group).required else { return Ok(()) };
@@ -63,6 +65,12 @@ impl World<'_> {
             return Ok(());
         }
         let Some(part) = part else { return unfounded("no member can tear a group apart") };
+        // Nobody of the subgroup may be there yet, or somebody is elsewhere; `check_late_beginning` has what comes of it.
+        let mut subgroup = self.truth.running_in_subgroup_of(part).peekable();
+        let is_first_of_subgroup = self.truth.subgroup_of(part).is_some() && subgroup.peek().is_none();
+        if self.is_apart_from_subgroup(pod, part, node) || is_outdated && is_first_of_subgroup {
+            return Ok(());
+        }
         let (Some(level), Some(node)) = (self.truth.set_of(part.group).required, self.truth.nodes.get(node))
         else {
             return Ok(());
@@ -73,7 +81,7 @@ impl World<'_> {
             self.truth.nodes.get(place).is_none_or(|place| place.domain(level) != node.domain(level))
         };
         let part_of = part.group;
-        let mut others = self.placed_members(part_of).filter(|(other, _)| other.uid != pod.uid).peekable();
+        let mut others = self.placed_members(part_of).filter(|(other, _)| other.uid != pod.uid);
         let is_kept_out = (0..self.truth.groups.len())
             .any(|other| self.truth.objects(other, part.group) || self.truth.objects(part.group, other));
         // Berth may count on one that was offered a place elsewhere, though nothing came of it.
@@ -87,7 +95,8 @@ impl World<'_> {
         // more, or because nobody could have known that they would not.
         let is_given_up =
             self.truth.groups[part_of].record.excused || !self.rest_fits(pod, part_of, level, node);
-        let may_not_begin = (is_outdated || is_given_up) && others.peek().is_none();
+        let may_not_begin =
+            (is_outdated || is_given_up) && self.truth.running_members(part_of).next().is_none();
         let is_founded = is_in_no_domain || is_counted_on || is_kept_out || may_not_begin;
         if is_blind || is_founded || others.any(|(_, place)| is_elsewhere(place)) {
             Ok(())
@@ -115,6 +124,26 @@ impl World<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    fn check_subgroup_together(&self, pod: &Pod, part: &Part, node: &NodeSpec) -> Result<(), Violation> {
+        let is_apart = self.is_apart_from_subgroup(pod, part, &node.name);
+        if !is_apart || self.truth.groups[part.group].record.disturbed {
+            return Ok(());
+        }
+        let others: Vec<_> =
+            self.truth.running_in_subgroup_of(part).map(|(other, place)| (&other.uid, place)).collect();
+        let text = format!("{} goes to {} in {:?}, apart from {others:?}", pod.uid, node.name, node.rack);
+        Err(Violation::new("subgroup together", text))
+    }
+
+    /// Whether a member on a node would be in another rack than some of its subgroup, or in none.
+    pub fn is_apart_from_subgroup(&self, pod: &Pod, part: &Part, node: &str) -> bool {
+        let Some(node) = self.truth.nodes.get(node).filter(|_| self.truth.subgroup_of(part).is_some()) else {
+            return false;
+        };
+        let mut others = self.truth.running_in_subgroup_of(part).filter(|(other, _)| other.uid != pod.uid);
+        node.rack.is_none() || others.any(|(_, place)| place.rack != node.rack)
     }
 
     fn check_preferred(&self, pod: &Pod, part: &Part, node: &NodeSpec) -> Result<(), Violation> {

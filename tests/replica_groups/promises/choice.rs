@@ -7,13 +7,14 @@ use super::Violation;
 use crate::room::Crew;
 use crate::scenario::{Level, NodeSpec};
 use crate::truth::Part;
-use crate::world::{TTL, World};
+use crate::world::World;
 
 impl World<'_> {
     /// The first member of a group was offered these nodes.
     pub fn check_choice(&mut self, part: &Part, offered: &[String]) -> Result<(), Violation> {
         let set = self.truth.set_of(part.group);
-        let plain = set.storage.is_none() && set.preferred.is_none() && set.is_uniform();
+        let plain =
+            set.storage.is_none() && set.subgroups.is_none() && set.preferred.is_none() && set.is_uniform();
         let level = set.required.filter(|_| plain);
         let Some(level) = level.filter(|_| self.is_calm_around(part.group)) else {
             return Ok(());
@@ -73,7 +74,11 @@ impl World<'_> {
             && !self.room_was_kept
             && self.attempts.is_empty()
             && !self.is_hostile_tenant_there()
-            && self.offers.values().chain(offers_elsewhere).all(|since| *since + TTL <= self.now)
+            && self
+                .offers
+                .values()
+                .chain(offers_elsewhere)
+                .all(|since| *since + self.times.ledger <= self.now)
             && groups.clone().all(|other| other == group || self.is_at_rest(other))
             && groups
                 .clone()

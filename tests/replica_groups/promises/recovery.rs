@@ -15,6 +15,7 @@ impl World<'_> {
         let record = &mut self.truth.groups[part.group].record;
         record.excused |= is_guessed;
         record.expects_preferred = false;
+        record.attempted = Some(now);
         if had_place && !record.excused {
             record.lost_member = true;
             record.progress = now;
@@ -28,6 +29,7 @@ impl World<'_> {
     pub fn extend_recovery(&mut self, uid: &str) {
         let Some(part) = self.truth.pods.get(uid).and_then(|pod| pod.part.clone()) else { return };
         let record = &mut self.truth.groups[part.group].record;
+        record.attempted = Some(self.now);
         if record.lost_member && !record.excused {
             record.progress = self.now;
         }

@@ -1,5 +1,6 @@
 //! What is left has to do for every group that has begun.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Violation;
@@ -8,7 +9,7 @@ use crate::hostile::NAMESPACE;
 use crate::room::{Crew, around};
 use crate::scenario::Kind;
 use crate::truth::Pod;
-use crate::world::{TTL, World};
+use crate::world::World;
 
 /// A member that was let in so long before the end of its time counts as one that came too late.
 const MARGIN: Duration = Duration::from_secs(2);
@@ -155,12 +156,17 @@ impl World<'_> {
         }
     }
 
+    /// Whether what was kept for a group may have expired by now.
+    pub fn may_have_given_up(&self, group: usize) -> bool {
+        self.truth.groups[group].record.progress + self.times.reservation <= self.now + MARGIN
+    }
+
     /// Room is kept for a time only.
     pub fn excuse_the_late(&mut self) {
         for at in 0..self.truth.groups.len() {
             let whole = self.truth.is_whole(at);
+            let late = self.may_have_given_up(at);
             let record = &mut self.truth.groups[at].record;
-            let late = record.progress + TTL <= self.now + MARGIN;
             record.spent |= !whole && record.since + LONGEST <= self.now + MARGIN;
             record.excused |= (late || record.spent) && !whole;
         }
@@ -183,6 +189,11 @@ impl World<'_> {
     fn look_at_whole(&mut self, group: usize) {
         let set = self.truth.set_of(group);
         self.seen.whole |= set.required.is_some() && self.truth.groups[group].size > 1;
+        if set.subgroups.is_some() {
+            let racks: BTreeSet<_> = self.truth.running_members(group).map(|(_, node)| &node.rack).collect();
+            self.seen.subgroups_whole = true;
+            self.seen.subgroups_apart |= racks.len() > 1;
+        }
         if let (Some(_), Some(level)) = (set.required, set.preferred) {
             let mut domains: Vec<_> =
                 self.truth.running_members(group).map(|(_, node)| node.domain(level)).collect();

@@ -46,6 +46,22 @@ impl World<'_> {
 
     /// Whether all nodes of a group's members are gone, or have lost the label of its topology.
     fn is_adrift(&self, group: usize) -> bool {
+        self.has_subgroup_adrift(group) || self.is_adrift_as_a_whole(group)
+    }
+
+    /// Whether it is so with a subgroup and its rack.
+    fn has_subgroup_adrift(&self, group: usize) -> bool {
+        self.truth.bound_members(group).any(|(pod, _)| {
+            let Some(part) = pod.part.as_ref().filter(|part| self.truth.subgroup_of(part).is_some()) else {
+                return false;
+            };
+            let own = pod.node.as_ref().and_then(|node| self.truth.nodes.get(node));
+            let mut places = self.truth.running_in_subgroup_of(part).map(|(_, place)| place).chain(own);
+            places.all(|place| place.rack.is_none())
+        })
+    }
+
+    fn is_adrift_as_a_whole(&self, group: usize) -> bool {
         let Some(level) = self.truth.set_of(group).required else { return false };
         let mut running = self.truth.running_members(group);
         self.truth.bound_members(group).next().is_some()

@@ -35,6 +35,9 @@ impl World<'_> {
 
     /// Members that run keep the others from going elsewhere.
     fn is_tied_down(&self, group: usize) -> bool {
+        if self.truth.set_of(group).subgroups.is_some() && self.is_cramped(group) {
+            return true;
+        }
         let Some(level) = self.truth.set_of(group).required else { return self.lacks_reachable_room(group) };
         let mut places = self.truth.running_members(group).map(|(_, node)| node);
         let Some(first) = places.next() else { return self.is_tied_by_volumes(group, level) };
@@ -43,6 +46,17 @@ impl World<'_> {
             return true;
         }
         self.cannot_be_around(group, level, first)
+    }
+
+    /// Whether a group with subgroups is tied to racks, or others may have taken racks that it would need to itself.
+    fn is_cramped(&self, group: usize) -> bool {
+        let set = self.truth.set_of(group);
+        let is_rival = |other: &usize| {
+            let theirs = self.truth.set_of(*other);
+            *other != group && theirs.namespace == set.namespace && theirs.subgroups.is_some()
+        };
+        self.truth.running_members(group).next().is_some()
+            || (0..self.truth.groups.len()).any(|other| is_rival(&other))
     }
 
     /// Volumes that are there keep members from the room that there is.
