@@ -32,12 +32,11 @@ impl Verbs {
             }
             Vec::new()
         });
-        let result = match breach {
-            Some(reason) => Err(BindError::Declined(reason)),
-            None => {
-                self.group_events.bind_called(&order.uid, snapshot.view());
-                self.binder.bind(&order).await
-            }
+        let result = if let Some(reason) = breach {
+            Err(BindError::Declined(reason))
+        } else {
+            self.group_events.bind_called(&order.uid, snapshot.view());
+            self.binder.bind(&order).await
         };
         self.record_binding(&order, &result);
         Ok(reply::bind(&result.map_or_else(|error| error.to_string(), |()| String::new())))
