@@ -123,12 +123,16 @@ fn groups_that_become_whole_are_counted_also_when_all_are_decided_about_before_o
     for at_once in [false, true] {
         let stage = Scene::new().rack("a", 3).open();
         let nodes: Vec<String> = (0..3).map(|at| format!("a-{at}")).collect();
+        let decide = |member: &Value, node: &String| {
+            assert_eq!(stage.passing_of(member, std::slice::from_ref(node)).len(), 1);
+        };
         if at_once {
-            for (member, node) in members.iter().zip(&nodes) {
-                assert_eq!(stage.passing_of(member, std::slice::from_ref(node)).len(), 1);
-            }
+            members.iter().zip(&nodes).for_each(|(member, node)| decide(member, node));
         }
         for (member, node) in members.iter().zip(&nodes) {
+            if !at_once {
+                decide(member, node);
+            }
             stage.bind(member, node);
         }
         assert_eq!(stage.assembled(), 1, "all decided first: {at_once}");
@@ -139,7 +143,8 @@ fn groups_that_become_whole_are_counted_also_when_all_are_decided_about_before_o
         stage.lose(&members[2]);
         let mut successor = members[2].clone();
         successor["metadata"]["uid"] = json!("again");
-        stage.bind(&successor, "a-2");
+        decide(&successor, &nodes[2]);
+        stage.bind(&successor, &nodes[2]);
         assert_eq!(stage.assembled(), 1);
     }
 }
